@@ -41,7 +41,9 @@ help:  ## List the commands
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## (.*)/\1\t\2/' \
 		| while IFS=$$'\t' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
 
-setup: $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)  ## Install all that development needs, into this folder only
+# Side by side, as most of it is waiting for what is fetched.
+setup:  ## Install all that development needs, into this folder only
+	@make -s -j 3 $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)
 	@echo "==> ready"
 
 # What runs on the deployed stacks waits more than it works, so it runs beside the rest; only what measures time is alone.

@@ -30,7 +30,12 @@ REGION = "us-east-1"
 # What is slow to set up is set up once: all tests of these folders go to the same process, with `--dist loadgroup`.
 GROUPS = {
     "tests/api/test_fuzz.py": "fuzz",
+    # Whatever synthesises: Node is started and the constructs are loaded once, not once per process.
     "tests/infra/": "infra",
+    "tests/batches/test_rights.py": "infra",
+    "tests/docs/test_code_blocks.py": "infra",
+    "tests/docs/test_costing.py": "infra",
+    "tests/docs/test_limits_page.py": "infra",
     "tests/e2e/": "local-aws",
     "tests/acceptance/": "local-aws",
 }

@@ -42,4 +42,4 @@ def test_the_sample_of_the_lifecycle_function_tells_of_one_end() -> None:
     """Its function is deployed in stages that ask for it; the local one does not."""
     (told,) = events_of(json.loads((EVENTS / "lifecycle_events.json").read_text()))
 
-    assert (told.event.name, told.event.detail["previous_status"]) == ("job.completed", "in_progress")
+    assert (told.name, told.detail["previous_status"]) == ("job.completed", "in_progress")

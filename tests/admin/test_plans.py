@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leasehold import JobStatus, JobType, Registry
 from leasehold.admin.pages import JobFilter
-from leasehold.admin.planning import PLANS, plan_of
+from leasehold.admin.planning import plan_of
 from leasehold.kernel.memory import MemoryTable
 from leasehold.testing import FakeClock
 from tests.contract.following import check
@@ -82,18 +82,6 @@ def test_with_many_types_the_indexes_answer_what_they_know(asked: dict[str, Any]
 
 def test_without_an_ended_index_the_table_answers() -> None:
     assert plan_of(JobFilter(statuses=frozenset({JobStatus.COMPLETED})), WITHOUT_INDEX).name == "table"
-
-
-def test_every_plan_is_reachable() -> None:
-    assert [plan.name for plan in PLANS] == [
-        "group",
-        "dedup key",
-        "ended index",
-        "running",
-        "due index",
-        "both indexes",
-        "table",
-    ]
 
 
 @cache

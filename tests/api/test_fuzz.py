@@ -15,9 +15,9 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
-from leasehold.api.answers import event_of
 from leasehold.api.application import OPERATIONS
 from leasehold.api.document import openapi_document
+from leasehold.api.local import event_of
 from tests.api.world import ADMIN, Api, Things, furnished, iam, in_memory
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 50
+EXAMPLES = 25
 
 
 class Served:
@@ -55,7 +55,8 @@ class Served:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
         method, query = environ["REQUEST_METHOD"], environ["QUERY_STRING"]
-        event = event_of(method, path, query, headers, body, authorizer=iam(ADMIN))
+        event = event_of(method, path, query, headers, body)
+        event["requestContext"]["authorizer"] = iam(ADMIN)
         # Unquoted already by the server.
         event["rawPath"] = event["requestContext"]["http"]["path"] = path
         made = api.application.answer(event)
@@ -128,6 +129,6 @@ def test_the_requests_were_of_all_kinds() -> None:
     if len(served.operations) < len(OPERATIONS):
         pytest.skip("other processes sent the rest: this counts with --dist loadgroup, or without -n")
     answered = served.statuses
-    assert sum(answered.values()) > 35 * len(OPERATIONS), answered
-    assert answered.get(200, 0) + answered.get(201, 0) > 500, answered
+    assert sum(answered.values()) > 17 * len(OPERATIONS), answered
+    assert answered.get(200, 0) + answered.get(201, 0) > 250, answered
     assert {400, 404, 409, 422} <= set(answered), answered

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, JobType, NewJob, NonRetryableError
-from leasehold.api.answers import event_of
 from leasehold.api.application import Application
 from leasehold.api.callers import caller_of
+from leasehold.api.local import event_of
 from leasehold.aws.api_access import Access, Jwt
 from leasehold.direct_runs.run import perform
 from leasehold.testing import LeaseholdTest
@@ -122,7 +122,8 @@ class Api:
             headers["content-type"] = content_type
         if key is not None:
             headers["idempotency-key"] = key
-        event = event_of(method, path, query, headers, sent, authorizer=iam(by) if authorizer is None else authorizer)
+        event = event_of(method, path, query, headers, sent)
+        event["requestContext"]["authorizer"] = iam(by) if authorizer is None else authorizer
         made = self.application.answer(event)
         return Answered(made["statusCode"], made["headers"], json.loads(made["body"]))
 

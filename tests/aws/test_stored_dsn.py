@@ -9,12 +9,14 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from leasehold.aws.sentry import StoredDsn
+from leasehold.aws.sentry import stored_dsn
 from leasehold.aws.stored_text import CACHE_SECONDS, MISSING_CACHE_SECONDS
 from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from leasehold.aws.stored_text import StoredText
 
 DSN = "https://public@o1.ingest.sentry.io/42"
 
@@ -27,8 +29,8 @@ class Place:
         self.reads = 0
         self.now = 0.0
 
-    def dsn(self, **place: Any) -> StoredDsn:
-        return StoredDsn(seconds=lambda: self.now, make_client=lambda _: self, **(place or {"parameter": "/dsn"}))
+    def dsn(self, **place: Any) -> StoredText[str]:
+        return stored_dsn(seconds=lambda: self.now, make_client=lambda _: self, **(place or {"parameter": "/dsn"}))
 
     def get_parameter(self, **_: object) -> dict[str, Any]:
         return {"Parameter": {"Value": self._read()}}
@@ -47,12 +49,12 @@ DENIED = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not
 
 
 def test_without_a_place_there_is_no_dsn() -> None:
-    assert StoredDsn(secret=None, parameter=None, make_client=lambda _: pytest.fail("asked AWS"))() is None
+    assert stored_dsn(secret=None, parameter=None, make_client=lambda _: pytest.fail("asked AWS"))() is None
 
 
 def test_two_places_are_one_too_many() -> None:
     with pytest.raises(InvalidOptionError, match="two places"):
-        StoredDsn(secret="a", parameter="b")
+        stored_dsn(secret="a", parameter="b")
 
 
 def test_it_is_read_once_in_five_minutes_and_a_new_one_counts_after() -> None:
@@ -110,28 +112,28 @@ def test_it_is_read_from_a_real_endpoint(
     service: str, ministack_endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", ministack_endpoint)
-    store: dict[str, Callable[[], StoredDsn]] = {"ssm": _in_ssm, "secretsmanager": _in_secrets_manager}
+    store: dict[str, Callable[[], StoredText[str]]] = {"ssm": _in_ssm, "secretsmanager": _in_secrets_manager}
 
     assert store[service]()() == DSN
 
 
 @pytest.mark.ministack
 @pytest.mark.parametrize(
-    "stored", [StoredDsn(secret="nowhere"), StoredDsn(parameter="/nowhere")], ids=["secret", "ssm"]
+    "stored", [stored_dsn(secret="nowhere"), stored_dsn(parameter="/nowhere")], ids=["secret", "ssm"]
 )
 def test_where_none_is_stored_yet_there_is_no_dsn(
-    stored: StoredDsn, ministack_endpoint: str, monkeypatch: pytest.MonkeyPatch
+    stored: StoredText[str], ministack_endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", ministack_endpoint)
 
     assert stored() is None
 
 
-def _in_ssm() -> StoredDsn:
+def _in_ssm() -> StoredText[str]:
     boto3.client("ssm").put_parameter(Name="/leasehold/dsn", Value=DSN, Type="SecureString", Overwrite=True)
-    return StoredDsn(parameter="/leasehold/dsn")
+    return stored_dsn(parameter="/leasehold/dsn")
 
 
-def _in_secrets_manager() -> StoredDsn:
+def _in_secrets_manager() -> StoredText[str]:
     created = boto3.client("secretsmanager").create_secret(Name="leasehold/dsn", SecretString=json.dumps({"dsn": DSN}))
-    return StoredDsn(secret=created["ARN"])
+    return stored_dsn(secret=created["ARN"])

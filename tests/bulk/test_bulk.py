@@ -36,11 +36,12 @@ class Lazy:
 
 
 class _Asked[T]:
-    is_done = False
-
     def __init__(self, pool: Lazy, call: Callable[[], T]) -> None:
         self._pool = pool
         self._call = call
+
+    def done(self) -> bool:
+        return False
 
     def result(self) -> T:
         self._pool.waiting -= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from leasehold import BaseJobHandler, JobType, NonRetryableError
 from leasehold.admin.reading import Admin
 from leasehold.cli.commands import app
-from leasehold.cli.session import World
+from leasehold.cli.session import Session
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.testing import LeaseholdTest
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     from leasehold.audit.roots import Archive
-    from leasehold.cli.session import Connection
+    from leasehold.cli.session import SharedOptions
     from leasehold.verify.site import Site
 
 ACTOR = "arn:aws:iam::123456789012:user/ada"
@@ -58,18 +59,18 @@ class Shell:
     )
     answers: list[bool] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
-    connections: list[Connection] = field(default_factory=list)
+    connections: list[SharedOptions] = field(default_factory=list)
     # The roots of the audit, by the bucket that they are kept in.
     archives: dict[str, Archive] = field(default_factory=dict)
     # What CloudWatch and Lambda show of the deployment, for the commands that ask them.
-    site: Callable[[Connection], Site] | None = None
+    site: Callable[[], Site] | None = None
     # What opening the queue ends in, where it fails.
     failure: BaseException | None = None
 
     def __post_init__(self) -> None:
         self.admin = Admin(self.test.services.acting_as(KnownIdentity(ACTOR)))
 
-    def open(self, connection: Connection) -> Admin:
+    def open(self, connection: SharedOptions) -> Admin:
         self.connections.append(connection)
         if self.failure is not None:
             raise self.failure
@@ -79,14 +80,12 @@ class Shell:
     def run(self, *arguments: str, stdin: str | None = None) -> Result:
         # No two commands happen at the same moment, so that records are in order.
         self.test.clock.advance(timedelta(seconds=1))
-        world = World(
-            open_admin=self.open,
-            open_roots=lambda _, bucket: self.archives[bucket],
-            clock=self.test.clock,
-            ask=self._ask,
-            **({"open_site": self.site} if self.site else {}),
-        )
-        return CliRunner().invoke(app, list(arguments), obj=world, input=stdin)
+        return CliRunner().invoke(app, list(arguments), obj=self.session, input=stdin)
+
+    def session(self, options: SharedOptions) -> Session:
+        session = ShellSession(options)
+        session.shell, session.clock = self, self.test.clock
+        return session
 
     def ok(self, *arguments: str, stdin: str | None = None) -> str:
         result = self.run(*arguments, stdin=stdin)
@@ -118,6 +117,22 @@ class Shell:
         self.test.drain()
         return job_id
 
-    def _ask(self, question: str) -> bool:
-        self.asked.append(question)
-        return self.answers.pop(0)
+
+class ShellSession(Session):
+    """A command's session as the shell has it."""
+
+    shell: Shell
+
+    @cached_property
+    def admin(self) -> Admin:
+        return self.shell.open(self.options)
+
+    def root_archive(self, bucket: str) -> Archive:
+        return self.shell.archives[bucket]
+
+    def site(self) -> Site:
+        return super().site() if self.shell.site is None else self.shell.site()
+
+    def ask(self, question: str) -> bool:
+        self.shell.asked.append(question)
+        return self.shell.answers.pop(0)

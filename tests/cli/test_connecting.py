@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from leasehold.aws.discovery import QueueNotFoundError
 from leasehold.cli.options import DEFAULT_PORT, complete_job_type, complete_priority, complete_status
-from leasehold.cli.session import Connection, open_admin
+from leasehold.cli.session import Session, SharedOptions
 from leasehold.kernel.errors import InvalidOptionError, ServerUnavailableError
 from leasehold.local.aws import instance
 from tests.test_imports import imported_by
@@ -30,7 +30,7 @@ def test_the_options_of_the_aws_cli_say_how_to_connect(shell: Shell):
     shell.ok("jobs", *options)
 
     (connection,) = shell.connections
-    assert connection == Connection(queue_name="prod", profile="ops", region="eu-central-1", endpoint_url="http://x")
+    assert connection == SharedOptions(queue_name="prod", profile="ops", region="eu-central-1", endpoint_url="http://x")
 
 
 def test_variables_name_the_queue_and_options_win_over_them(shell: Shell, monkeypatch: pytest.MonkeyPatch):
@@ -41,8 +41,8 @@ def test_variables_name_the_queue_and_options_win_over_them(shell: Shell, monkey
     shell.ok("jobs", "--queue", "prod", "--jobs-table", "your-jobs", "--dead-letters-table", "your-letters")
 
     assert shell.connections == [
-        Connection(queue_name="dev", jobs_table="my-jobs"),
-        Connection(queue_name="prod", jobs_table="your-jobs", dead_letters_table="your-letters"),
+        SharedOptions(queue_name="dev", jobs_table="my-jobs"),
+        SharedOptions(queue_name="prod", jobs_table="your-jobs", dead_letters_table="your-letters"),
     ]
     assert shell.connections[1].tables() == ("your-jobs", "your-letters")
 
@@ -53,10 +53,10 @@ def test_a_deployed_queue_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch):
     names = {"jobs_table": "stack-Jobs-1", "dead_letters_table": "stack-DeadLetters-1"}
     boto3.client("ssm").put_parameter(Name="/leasehold/prod", Value=json.dumps(names), Type="String")
 
-    assert Connection(queue_name="prod").tables() == ("stack-Jobs-1", "stack-DeadLetters-1")
-    assert Connection(queue_name="prod", jobs_table="mine").tables() == ("mine", "stack-DeadLetters-1")
+    assert SharedOptions(queue_name="prod").tables() == ("stack-Jobs-1", "stack-DeadLetters-1")
+    assert SharedOptions(queue_name="prod", jobs_table="mine").tables() == ("mine", "stack-DeadLetters-1")
     with pytest.raises(QueueNotFoundError, match=r"no queue 'staging' .* nothing published /leasehold/staging"):
-        Connection(queue_name="staging").tables()
+        SharedOptions(queue_name="staging").tables()
 
 
 def test_region_and_local_aws_are_named_by_variables_too_and_options_win(shell: Shell, monkeypatch: pytest.MonkeyPatch):
@@ -66,21 +66,21 @@ def test_region_and_local_aws_are_named_by_variables_too_and_options_win(shell: 
     shell.ok("jobs", "--no-local", "--queue", "prod", "--region", "eu-central-1")
 
     assert shell.connections == [
-        Connection(region="eu-north-1", is_local=True),
-        Connection(queue_name="prod", region="eu-central-1"),
+        SharedOptions(region="eu-north-1", is_local=True),
+        SharedOptions(queue_name="prod", region="eu-central-1"),
     ]
 
 
-@pytest.mark.parametrize("connection", [Connection(), Connection(jobs_table="jobs"), Connection(queue_name="")])
-def test_a_queue_that_is_not_named_is_asked_for(connection: Connection):
+@pytest.mark.parametrize("given", [{}, {"jobs_table": "jobs"}, {"queue_name": ""}])
+def test_a_queue_that_is_not_named_is_asked_for(given: dict[str, Any]):
     with pytest.raises(InvalidOptionError, match="Pass --queue dev"):
-        open_admin(connection)
+        Session(SharedOptions(**given)).admin  # noqa: B018  asking for it opens it
 
 
 def test_a_local_aws_that_does_not_run_is_said(tmp_path: Path):
     (tmp_path / "cdk.json").write_text("{}")
     with pytest.raises(ServerUnavailableError, match="leasehold local deploy"):
-        open_admin(Connection(is_local=True, root=tmp_path))
+        Session(SharedOptions(is_local=True, root=tmp_path)).admin  # noqa: B018  asking for it opens it
 
 
 def test_all_commands_are_known_without_the_aws_client_or_a_table_of_any_kind():

@@ -6,21 +6,16 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
-from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
 
 from leasehold import CircuitBreaker, JobType
 from leasehold.cli.operating.live import watch
-from leasehold.cli.output import Output
-from leasehold.cli.session import Connection, Session, World
+from leasehold.cli.session import SharedOptions
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.cli.operators_shell import ACTOR, Breaks, Shell
-
-if TYPE_CHECKING:
-    from leasehold.admin.reading import Admin
 
 
 def test_a_halt_asks_first_and_a_resume_lifts_it(shell: Shell):
@@ -133,16 +128,13 @@ def test_on_a_terminal_top_goes_on_through_trouble_and_says_so():
                 raise StoreUnavailableError("table 'jobs' cannot be reached")
             return shell.admin.read
 
-    def open_troubled(_: Connection) -> Admin:
-        return Troubled()  # type: ignore[return-value]
-
-    output = Output(as_json=False)
     screen = StringIO()
-    output.console = Console(file=screen, force_terminal=True, width=100, height=30)
-    world = World(open_admin=open_troubled, clock=shell.test.clock)
+    session = shell.session(SharedOptions())
+    session.admin = Troubled()  # type: ignore[assignment]
+    session.out.console = Console(file=screen, force_terminal=True, width=100, height=30)
 
     with pytest.raises(KeyboardInterrupt):
-        watch(Session(world, Connection(), output), timedelta(seconds=10), once=False)
+        watch(session, timedelta(seconds=10), once=False)
 
     assert "store_unavailable: table 'jobs' cannot be reached; trying again" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[?25h\x1b[?1049l")  # the screen is given back, with its cursor

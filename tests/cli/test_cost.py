@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from leasehold import JobType, Operator, Queue, Registry
 from leasehold.admin.reading import Admin
 from leasehold.cli.commands import app
-from leasehold.cli.session import World
+from leasehold.cli.session import Session, SharedOptions
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.services import Services
@@ -60,7 +60,13 @@ def reads_of(queue: Queue, table: CountingTable, *arguments: str) -> int:
     before = table.reads
     # Each command is a process of its own, with nothing in its caches.
     services = Services(store=queue.services.store, clock=queue.services.clock)
-    result = CliRunner().invoke(app, arguments, obj=World(open_admin=lambda _: Admin(services), clock=services.clock))
+
+    def session(options: SharedOptions) -> Session:
+        opened = Session(options)
+        opened.admin, opened.clock = Admin(services), services.clock
+        return opened
+
+    result = CliRunner().invoke(app, arguments, obj=session)
     assert result.exit_code == 0, result.output
     return table.reads - before
 

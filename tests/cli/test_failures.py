@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError, ProfileNotFound
 
 from leasehold.cli.exits import exit_code_of
-from leasehold.cli.session import ask_at_terminal
+from leasehold.cli.session import Session, SharedOptions
 from leasehold.kernel import errors
 from tests.worlds import require_reasons
 
@@ -147,7 +147,7 @@ def test_what_was_mistyped_is_answered_with_what_was_meant(shell: Shell, argumen
 
 def test_where_nobody_can_be_asked_a_bulk_change_wants_a_yes():
     with pytest.raises(errors.InvalidOptionError, match="Pass --yes"):
-        ask_at_terminal("Halt the whole system?")
+        Session(SharedOptions()).ask("Halt the whole system?")
 
 
 @pytest.mark.parametrize("command", [["jobs"], ["status"], ["halt", "--yes", "--reason", "x"]])

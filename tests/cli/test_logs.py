@@ -45,7 +45,7 @@ class Cloud:
     def never_logged(self) -> None:
         self._stubs["logs"].add_client_error("filter_log_events", "ResourceNotFoundException")
 
-    def open(self, _: object) -> Site:
+    def open(self) -> Site:
         return Site(self._shell.test.queue, self.clients.__getitem__, name="dev", tables=("jobs", "dead-letters"))
 
 

@@ -38,7 +38,9 @@ def test_a_queue_comes_back_halted_and_what_ran_since_is_cancelled(shell: Shell,
     assert [each["job_id"] for each in done["made"]] == [made]
     assert done["goes_on"] == 1
     assert (new.test.queue.get(job_id).status, new.test.queue.get(later).status) == ("cancelled", "pending")
-    assert "0 jobs ran since and would be cancelled here" in new.ok(*settle, "--dry-run")
+    told = new.ok(*settle, "--dry-run").splitlines()
+    assert told[0] == "0 jobs ran since and would be cancelled here:"
+    assert told[1:3] == ["1 jobs were made since, and are only in the old tables:", f"  {made}  daily_summary  pending"]
     new.ok("resume", *REASON)
 
 

@@ -47,7 +47,7 @@ def test_a_ctrl_c_while_a_frame_is_painted_gives_the_terminal_back(shell: Shell,
         out=SimpleNamespace(console=console, as_json=False),
         admin=shell.admin,
         now=shell.test.clock.now,
-        world=SimpleNamespace(clock=Clock()),
+        clock=Clock(),
     )
 
     with pytest.raises(KeyboardInterrupt):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.console.server import console_of
+from leasehold.console.server import ConsoleServer
 from tests.console.browser import MISSING, chromium
 from tests.console.working_queue import WorkingQueue
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, ConsoleMessage, Page
-
-    from leasehold.console.server import ConsoleServer
 
 
 @pytest.fixture
@@ -26,7 +24,7 @@ def working() -> Iterator[WorkingQueue]:
 
 @pytest.fixture
 def console(working: WorkingQueue) -> Iterator[ConsoleServer]:
-    with console_of(working.services, port=0) as server:
+    with ConsoleServer(working.services, port=0) as server:
         yield server
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from playwright.sync_api import sync_playwright
 from pydantic import BaseModel, Field
 
-from leasehold.console.server import console_of
+from leasehold.console.server import ConsoleServer
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity
@@ -138,7 +138,7 @@ def take_all(browser: Browser) -> None:
     morning = Morning()
     morning.work()
     dead = next(iter(morning.operator.dead_letters())).id
-    with console_of(morning.services, port=0) as console:
+    with ConsoleServer(morning.services, port=0) as console:
         for scheme in ("light", "dark"):
             page = open_page(browser, console.url, morning.clock.now(), WIDE, scheme)
             take(page, f"{console.address}/#/overview", f"overview-{scheme}")

@@ -11,18 +11,25 @@ from leasehold import Operator
 from leasehold.audit.keys import audit_head_key, audit_partition, audit_record_key
 from leasehold.audit.roots import keep_root
 from leasehold.aws.archive import RootFolder
-from leasehold.console.console import VERIFY, ApiBackend
-from leasehold.console.exchange import Request
+from leasehold.console.console import Console
+from leasehold.console.security import Guard
 from leasehold.kernel.table import Delete
 from leasehold.testing import FakeClock
 from tests.worlds import DEPLOYED, spied_queue
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from leasehold import Queue
 
-def check(backend: ApiBackend, query: str = "") -> dict[str, Any]:
-    answer = backend.handle(Request(method="GET", path=VERIFY, query=query, headers={}, body=b""))
+
+def console_on(queue: Queue, open_roots: Callable[[str], RootFolder] | None = None) -> Console:
+    return Console(queue.services, Guard(port=0), name="dev", open_roots=open_roots)
+
+
+def check(console: Console, query: str = "") -> dict[str, Any]:
+    answer = console.verified(query)
     assert answer.status == 200, answer.body
     document: dict[str, Any] = json.loads(answer.body)
     return document
@@ -36,11 +43,11 @@ def test_a_trail_that_was_removed_shows_in_the_roots(tmp_path: Path) -> None:
     clock.advance(timedelta(hours=2))
     archive = RootFolder(tmp_path)
     keep_root(queue.services, archive)
-    backend = ApiBackend(queue.services, {"the-bucket": archive}.__getitem__)
+    console = console_on(queue, {"the-bucket": archive}.__getitem__)
     sound = {"from": str(tmp_path), "kept": 1, "flaws": []}
-    assert check(backend) == {"target": None, "checked": 2, "flaws": [], "roots": sound}
+    assert check(console) == {"target": None, "checked": 2, "flaws": [], "roots": sound}
     one = "control#type#user_sync"
-    assert check(backend, "target=control%23type%23user_sync") == {
+    assert check(console, "target=control%23type%23user_sync") == {
         "target": one,
         "checked": 1,
         "flaws": [],
@@ -51,7 +58,7 @@ def test_a_trail_that_was_removed_shows_in_the_roots(tmp_path: Path) -> None:
         table.write(Delete(key=audit_record_key(str(record["PK"]), str(record["SK"])), conditions=()))
     table.write(Delete(key=audit_head_key(one), conditions=()))
 
-    told = check(backend)
+    told = check(console)
     assert told["flaws"] == []
     assert told["roots"]["flaws"] == ["root of 2026-01-01: the trails of that day no longer lead to it"]
 
@@ -59,11 +66,10 @@ def test_a_trail_that_was_removed_shows_in_the_roots(tmp_path: Path) -> None:
 def test_without_roots_it_says_so() -> None:
     queue, _ = spied_queue()
 
-    assert check(ApiBackend(queue.services))["roots"] is None
+    assert check(console_on(queue))["roots"] is None
 
 
 def test_a_target_of_no_kind_is_refused() -> None:
     queue, _ = spied_queue()
-    request = Request(method="GET", path=VERIFY, query="target=nonsense", headers={}, body=b"")
 
-    assert ApiBackend(queue.services).handle(request).status == 400
+    assert console_on(queue).verified("target=nonsense").status == 400

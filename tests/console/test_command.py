@@ -17,7 +17,7 @@ import pytest
 from leasehold.console.server import ConsoleServer
 from leasehold.kernel.errors import ServerUnavailableError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.ports import KnownIdentity
+from leasehold.testing import LeaseholdTest
 from tests.real_queue import RealQueue
 
 if TYPE_CHECKING:
@@ -58,9 +58,5 @@ def test_the_command_prints_an_address_that_opens_the_queue_and_ends_with_ctrl_c
 
 
 def test_a_port_that_is_taken_is_told_with_what_to_do(console: ConsoleServer):
-    class Nothing:
-        def handle(self, request):
-            raise AssertionError
-
     with pytest.raises(ServerUnavailableError, match="--port 0"):
-        ConsoleServer(Nothing(), KnownIdentity("ada"), name="dev", port=console.port)
+        ConsoleServer(LeaseholdTest().services, port=console.port)

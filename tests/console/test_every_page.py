@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.console.server import console_of
+from leasehold.console.server import ConsoleServer
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry
@@ -73,7 +73,7 @@ def _furnish(working: WorkingQueue) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, things: tuple[WorkingQueue, dict[str, str]]) -> Iterator[Page]:
-    with console_of(things[0].services, name=f"leasehold-{LONG}", port=0) as server:
+    with ConsoleServer(things[0].services, name=f"leasehold-{LONG}", port=0) as server:
         context = browser.new_context(locale="en-GB", timezone_id="UTC", reduced_motion="reduce")
         context.set_default_timeout(15_000)
         opened = context.new_page()

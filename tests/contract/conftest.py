@@ -92,9 +92,9 @@ def client(engine: str, world: World, request: pytest.FixtureRequest) -> DynamoD
     return found
 
 
-# What the port promises is shown on every store, always. Scenarios of the engine run in memory and on the in-process
-# DynamoDB, which answers as the engines do; on those themselves in `make test-deep`. So do the finer points of
-# features, which only combine what the scenarios have shown.
+# What the port promises is shown in memory, on the in-process DynamoDB and on dynoxide, always; the rest runs in the
+# first two, since the second answers as the engines do (tests/simulation). On further engines all of it runs in
+# `make test-deep`. So do the finer points of features, which only combine what the scenarios have shown.
 _OF_THE_PORT = (
     "test_table_",
     "test_transitions",
@@ -103,7 +103,7 @@ _OF_THE_PORT = (
     "test_deduplication",
     "test_bulk",
 )
-_SERVED = {"moto", "ministack", "dynoxide"}
+_FURTHER = {"moto", "ministack"}
 _FINER_POINTS = (
     *("test_bad_templates", "test_jobs_from_templates", "test_template_schedules", "test_moving_", "test_order"),
     *("test_group_creation", "test_direct_run_failures", "test_direct_runs_of_the_dead", "test_circuits_by_hand"),
@@ -114,8 +114,10 @@ _FINER_POINTS = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name = item.path.name
-        if item.path.parent.name != "contract" or name.startswith(_OF_THE_PORT):
+        if item.path.parent.name != "contract":
             continue
         engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")  # type: ignore[attr-defined]
-        if engine in _SERVED or (engine == "model" and name.startswith(_FINER_POINTS)):
+        is_fine = engine == "model" and name.startswith(_FINER_POINTS)
+        is_scenario_on_an_engine = engine == "dynoxide" and not name.startswith(_OF_THE_PORT)
+        if engine in _FURTHER or is_scenario_on_an_engine or is_fine:
             item.add_marker(pytest.mark.deep)

@@ -10,7 +10,13 @@ import pytest
 
 from leasehold import JobStatus, NonRetryableError
 from leasehold.admin import documents
-from leasehold.admin.job_documents import dead_letter_document, group_document, job_summary, template_document
+from leasehold.admin.job_documents import (
+    dead_letter_document,
+    group_document,
+    job_summary,
+    schedule_document,
+    template_document,
+)
 from leasehold.admin.others import DeadLetterFilter
 from leasehold.admin.pages import InvalidCursorError
 from leasehold.admin.reading import Reader
@@ -45,7 +51,7 @@ def test_a_run_is_found_by_its_id(world: World) -> None:
     world.work()
     reader = Reader(world.services)
 
-    found = reader.run(f"{job_id}.1").run
+    found = reader.run(f"{job_id}.1")[1]
     assert found is not None
     assert found.number == 1
     with pytest.raises(JobNotFoundError):
@@ -94,7 +100,7 @@ def test_schedules_come_with_their_next_runs_and_templates_by_name(world: World)
     assert [len(view.next_runs) for view in [*first.items, *second.items]] == [1, 0, 1]
     assert len(reader.schedule("a", next_runs=3).next_runs) == 3
     assert [each.name for each in reader.templates().items] == ["t-a", "t-b", "t-c"]
-    json.dumps([documents.schedule_view_document(view) for view in first.items])
+    json.dumps([schedule_document(view) for view in first.items])
     json.dumps(template_document(reader.template("t-a")))
     with pytest.raises(ScheduleNotFoundError):
         reader.schedule("nobody")

@@ -13,8 +13,8 @@ from leasehold.kernel.enqueue import JobRequest, NewJob, OnDuplicate, draft, wri
 from leasehold.kernel.hooks import NOTHING, Feature, Hooks, Joining
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import derive_job_id
-from leasehold.kernel.settle import settle
 from leasehold.kernel.table import Update
+from leasehold.pollers.settle import settle
 from leasehold.telemetry import Event
 from tests.contract.world import TYPES
 

@@ -12,7 +12,7 @@ from leasehold import Enqueued, JobStatus, NewJob
 from leasehold.admin.listing import list_jobs
 from leasehold.admin.others import DeadLetterFilter, list_dead_letters
 from leasehold.admin.pages import JobFilter
-from leasehold.groups.records import group_codes_key, group_key
+from leasehold.groups.records import CODES, group_key
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_for
 from leasehold.kernel.end import Failure
@@ -239,7 +239,7 @@ def test_a_group_of_many_types_finds_each_of_its_members(world: World) -> None:
     found = grouping.members(world)
     assert [job.job_type for job in found] == names
     assert [made.group.member_id(n) for n in range(80)] == [job.job_id for job in found]
-    apart = world.table.get(group_codes_key(grouping.GROUP))
+    apart = world.table.get(group_key(grouping.GROUP, CODES))
     assert apart is not None
     group_item = world.table.get(group_key(grouping.GROUP))
     assert group_item is not None
@@ -248,7 +248,7 @@ def test_a_group_of_many_types_finds_each_of_its_members(world: World) -> None:
     grouping.run_out(world)
 
     assert grouping.group(world).completed == 80
-    expiring = world.table.get(group_codes_key(grouping.GROUP))
+    expiring = world.table.get(group_key(grouping.GROUP, CODES))
     assert expiring is not None
     assert expiring["expires_at"] == grouping.group(world).expires_at
 
@@ -256,7 +256,7 @@ def test_a_group_of_many_types_finds_each_of_its_members(world: World) -> None:
 def test_a_short_sequence_of_several_types_keeps_their_codes_in_its_own_item(world: World) -> None:
     world.queue.groups.create([NewJob(job=name) for name in ("report", "email", "once")], group_id=grouping.GROUP)
 
-    assert world.table.get(group_codes_key(grouping.GROUP)) is None
+    assert world.table.get(group_key(grouping.GROUP, CODES)) is None
     assert grouping.run_out(world) == ["completed"] * 3
     assert [job.job_type for job in grouping.members(world)] == ["report", "email", "once"]
 

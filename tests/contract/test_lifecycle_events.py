@@ -41,9 +41,9 @@ class Follower:
             change["OldImage"] = to_item(self.before)
         told = events_of({"Records": [{"eventName": "MODIFY", "dynamodb": change}]})
         self.before = now
-        self.told += [{"event_id": each.event.event_id, **each.event.detail} for each in told]
-        self.names += [each.event.name for each in told]
-        return [each.event.name for each in told]
+        self.told += [{"event_id": each.event_id, **each.detail} for each in told]
+        self.names += [each.name for each in told]
+        return [each.name for each in told]
 
 
 def test_a_job_that_fails_once_tells_its_whole_life(world: World) -> None:

@@ -36,7 +36,7 @@ def test_an_ended_job_is_listed_by_its_end_and_goes_after_its_retention(world: W
     job_id = world.queue.enqueue("report").job_id
     world.work()
 
-    ended, _ = world.store.listings.ended(JobStatus.COMPLETED, "report", limit=5)
+    ended = world.store.listings.ended(JobStatus.COMPLETED, "report", limit=5)
     assert ended == [job_id]
     assert world.job(job_id).expires_at == int((world.clock.now() + timedelta(days=7)).timestamp())
 

@@ -549,6 +549,17 @@ def test_a_bad_schedule_is_refused_by_name_and_nothing_is_written(case: str, wor
     assert world.queue.schedules.list() == []
 
 
+def test_what_is_no_option_of_a_schedule_is_refused(world: World) -> None:
+    with pytest.raises(TypeError, match="paused"):
+        world.queue.schedules.create("hourly", "report", every=HOUR, paused=True)  # type: ignore[call-arg]
+    made = world.queue.schedules.create("hourly", "report", every=HOUR)
+
+    with pytest.raises(TypeError, match="version"):
+        world.queue.schedules.update("hourly", version=7)  # type: ignore[call-arg]
+
+    assert world.queue.schedules.get("hourly") == made
+
+
 def test_a_second_schedule_of_one_name_is_refused(world: World) -> None:
     world.queue.schedules.create("hourly", "report", every=HOUR)
 

@@ -142,6 +142,17 @@ def test_a_template_that_a_schedule_needs_is_neither_deleted_nor_given_another_t
     world.queue.templates.delete("nightly")
 
 
+def test_what_is_no_option_of_a_template_is_refused(world: World) -> None:
+    with pytest.raises(TypeError, match="version"):
+        world.queue.templates.create("nightly", "report", version=7)  # type: ignore[call-arg]
+    made = world.queue.templates.create("nightly", "report")
+
+    with pytest.raises(TypeError, match="created_by"):
+        world.queue.templates.update("nightly", created_by="somebody")  # type: ignore[call-arg]
+
+    assert world.queue.templates.get("nightly") == made
+
+
 def test_a_second_template_of_one_name_is_refused(world: World) -> None:
     world.queue.templates.create("nightly", "report", {"to": "ada"})
 

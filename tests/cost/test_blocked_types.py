@@ -53,6 +53,8 @@ CASES = {
     "with a key at its limit": Blocked(JobType(name="blocked", concurrency_per_key=1, timeout=_LONG), key="tenant-1"),
 }
 
+ALWAYS = "with a key at its limit"
+
 
 def poll(deployed: RealQueue) -> Inbox:
     inbox = Inbox()
@@ -93,7 +95,8 @@ def measured(deployed: RealQueue) -> list[Reading]:
     return readings
 
 
-@pytest.fixture(params=CASES)
+# One of them in `make test`, all of them in `make test-deep`.
+@pytest.fixture(params=[*(pytest.param(each, marks=pytest.mark.deep) for each in CASES if each != ALWAYS), ALWAYS])
 def blocked(request: pytest.FixtureRequest) -> Blocked:
     return CASES[request.param]
 

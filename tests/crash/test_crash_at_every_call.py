@@ -16,6 +16,7 @@ from tests.crash import (
     enqueueing,
     grouping,
     large_payloads,
+    lifecycle,
     limiting,
     moving,
     operating,
@@ -55,9 +56,11 @@ FEATURES = (
 SCENARIOS = (*CORE, *FEATURES)
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]
-# On the model in this process the core is struck by every fault at every call, always. The features, and the core on
-# the real engine, are struck by the fault that finds most; by all others in `make test-deep`, and in the simulation.
+# On the model in this process the core is struck by every fault at every call, always, but for one: to die before a
+# call is to die after the write before it. The features, and on the real engine the life of a plain job, are struck by
+# the fault that finds most. All the rest comes in `make test-deep`, and in the simulation.
 FINDS_MOST = Fault.KILL_AFTER
+SAME_AS_AFTER = Fault.KILL_BEFORE
 
 pytestmark = [pytest.mark.slow]
 
@@ -75,10 +78,10 @@ def struck_by(faults: list[Fault], *, asked_again: bool = False) -> pytest.MarkD
 
 
 def _marks(engine: str, scenario: Scenario, fault: Fault) -> list[pytest.MarkDecorator]:
-    is_core = scenario in CORE
     if engine == "model":
-        return [] if is_core or fault is FINDS_MOST else [pytest.mark.deep]
-    is_always_run = is_core and fault is FINDS_MOST
+        is_found_so_only = scenario in CORE and fault is not SAME_AS_AFTER
+        return [] if is_found_so_only or fault is FINDS_MOST else [pytest.mark.deep]
+    is_always_run = scenario in lifecycle.SCENARIOS and fault is FINDS_MOST
     return [pytest.mark.dynoxide] if is_always_run else [pytest.mark.dynoxide, pytest.mark.deep]
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leasehold.circuit_breaker.circuits import circuit_record
+from leasehold.circuit_breaker.circuits import CIRCUIT_RECORD
 from leasehold.circuit_breaker.model import Circuit
 from leasehold.kernel.dead_letter import DeadLetter, Resolution, dead_letter_record
 from leasehold.kernel.job import (
@@ -171,7 +171,7 @@ def test_every_attribute_of_a_template_is_explained(name: str) -> None:
     assert f"`{name}`" in section
 
 
-@pytest.mark.parametrize("name", sorted({*circuit_record(FULL_CIRCUIT), "since", "runs", "failures"}))
+@pytest.mark.parametrize("name", sorted({*CIRCUIT_RECORD.record(FULL_CIRCUIT), "since", "runs", "failures"}))
 def test_every_attribute_of_a_circuit_is_explained(name: str) -> None:
     section = PAGE.partition("### Circuits")[2].partition("\n### ")[0]
 

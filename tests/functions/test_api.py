@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ def test_a_direct_run_is_handed_to_the_runner_and_found_again(queue: Queue, lamb
     services.caller = Answering()
     with pytest.MonkeyPatch.context() as patch:
         # Its turn comes when every poller knows of it: that is waited for elsewhere.
-        patch.setattr("leasehold.direct_runs.next_slot.NextSlot._wait_until", lambda *_: None)
+        patch.setattr("leasehold.direct_runs.next_slot.NOTICED_AFTER", timedelta(0))
         done = runner.lambda_handler(event, FakeContext())
     again = runner.lambda_handler(event, FakeContext())
 

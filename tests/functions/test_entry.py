@@ -126,7 +126,7 @@ def test_the_next_run_imports_it_anew(
 
 
 def described() -> dict[str, Any]:
-    return entry.lambda_handler({"source": entry.DESCRIBE}, FakeContext())
+    return entry.lambda_handler({"source": variables.DESCRIBE_SOURCE}, FakeContext())
 
 
 def test_it_describes_its_handler_and_the_schema_of_its_payloads(

@@ -188,7 +188,7 @@ class DeployedFunctions:
         patch.setenv(variables.DEAD_LETTERS_TABLE, self.names.dead_letters)
         patch.setenv(variables.METRICS_NAMESPACE, f"Leasehold/{STAGE}")
         patch.setenv(variables.METRICS_PER_TYPE, "true")
-        patch.setattr(container, "connect", lambda: client)
+        patch.setattr(container, "open_client", lambda *_: client)
         patch.setattr(container, "Services", partial(Services, clock=self.clock))
         patch.setattr(container, "reporter_of", lambda _: TakingReporter())
         # Only these are told of EventBridge by their environment.

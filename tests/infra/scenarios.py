@@ -18,7 +18,7 @@ from leasehold.kernel import keys
 from leasehold.kernel.enqueue import OnDuplicate
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.table import Update
-from leasehold.operate.jobs import successor
+from leasehold.operate.jobs import Again, successor
 from leasehold.schedules import verbs as schedules
 from leasehold.schedules.model import Schedule
 from leasehold.schedules.recurrence import Every
@@ -275,7 +275,7 @@ def tell_of_runs(deployed: DeployedFunctions) -> None:
     assert [each.code for each in delivery.tries] == ["not_signed"] * 4
     damaged = replace(deployed.queue.get(delivery.delivery_id), stored_payload="{}", read_payload=None)
     services = deployed.queue.services.acting_as(KnownIdentity("ada"))
-    again = enqueueing.write(successor(damaged, services), services, on_duplicate=OnDuplicate.RAISE)
+    again = enqueueing.write(successor(damaged, services, Again(reason="")), services, on_duplicate=OnDuplicate.RAISE)
     deployed.tick().deliver()
     assert deployed.queue.get(again.job_id).status == "dead_letter"
 

@@ -56,7 +56,7 @@ def test_a_feature_that_counts_ends_is_one_new_folder_and_no_file_of_the_kernel(
         load=partial(features._load, "counts.ends", "CountHooks"),
         concerns=lambda _job, job_type: job_type.name == "counted",
     )
-    monkeypatch.setattr(features, "_FEATURES", (*features._FEATURES, counts))
+    monkeypatch.setattr(features, "FEATURES", (*features.FEATURES, counts))
 
     test = LeaseholdTest()
     for name in ("counted", "other"):

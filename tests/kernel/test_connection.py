@@ -40,3 +40,21 @@ def test_a_call_says_who_asks_without_putting_botocores_own_text_together(monkey
     client.list_tables()
 
     assert agents[0].startswith(b"leasehold ")
+
+
+def test_a_call_is_tried_five_times_and_given_up_after_seconds() -> None:
+    asked: list[tuple[Any, Any]] = []
+
+    def opened(name: str, **how: Any) -> Any:
+        asked.append((name, how))
+        return "client"
+
+    client: Any = connect(open_client=opened, region_name="eu-west-1", a=1)
+
+    assert client == "client"
+    ((name, how),) = asked
+    config = how.pop("config")
+    assert (name, how) == ("dynamodb", {"endpoint_url": None, "region_name": "eu-west-1", "a": 1})
+    assert config.retries == {"mode": "standard", "total_max_attempts": 5}
+    assert (config.connect_timeout, config.read_timeout, config.max_pool_connections) == (2, 5, 16)
+    assert (config.tcp_keepalive, config.parameter_validation) == (True, False)

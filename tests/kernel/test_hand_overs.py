@@ -35,7 +35,8 @@ class Hanging:
 
     def submit[T](self, call: Callable[[], T]) -> Pending[T]:
         class Later:
-            is_done = False
+            def done(self) -> bool:
+                return False
 
             def result(self) -> T:
                 return call()

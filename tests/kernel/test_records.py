@@ -50,7 +50,7 @@ def test_every_field_of_a_dead_letter_survives_its_record_and_its_item(dead_lett
 def test_a_dedup_record_points_to_its_job(job_id, until):
     ref = DedupRef("user_sync", "u1", "2026-11-15")
     record = DedupRecord(ref=ref, job_id=job_id, window_until=until)
-    stored = dedup_record_record(record, key_of(job_id))
+    stored = dedup_record_record(record)
 
     assert dedup_record_of(ref, stored) == record
     assert keys.job(job_id).attributes == {"PK": stored["job_pk"], "SK": stored["job_sk"]}

@@ -12,8 +12,7 @@ from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.transitions import HOLD
-from leasehold.limits.admission import Admission
-from leasehold.limits.decisions import Waits
+from leasehold.limits.admission import Admission, Waits
 from leasehold.limits.lines import Moment
 from leasehold.limits.scopes import Lane
 from tests.contract.world import World

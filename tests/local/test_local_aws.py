@@ -118,7 +118,7 @@ def test_a_record_that_cannot_be_read_is_no_instance(aws: LocalAws, record: str)
 def test_what_talks_to_it_can_talk_to_nothing_else(aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "production")
 
-    environment = aws.environment(running())
+    environment = running().environment
 
     assert "AWS_PROFILE" not in environment
     assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4799"

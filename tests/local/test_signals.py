@@ -61,6 +61,7 @@ def aws(tmp_path: Path) -> LocalAws:
         program.parent.mkdir(parents=True, exist_ok=True)
         program.write_text("#!/bin/sh\nsleep 300\n")
         program.chmod(0o755)
+    (tmp_path / ".leasehold" / "local").mkdir(parents=True)
     return LocalAws(tmp_path)
 
 

@@ -3,16 +3,14 @@
     python -m tests.mutate --count 300 --seed 1
 
 Takes a random sample of mutants of the rooms, and runs for each the tests that run the changed lines, quickest first,
-until one fails. Each runs in a process that is forked from one which has imported all but the library, and imports the
-changed text in the place of the file: no file is changed. What no test notices is printed: it is redundant code, a
-missing test, or an equivalent change, which `equivalent.toml` lists with its reason.
+until one fails. Each runs in a process of its own, and no file is changed (`trying.py`). What no test notices is
+printed: it is redundant code, a missing test, or an equivalent change, which `equivalent.toml` lists with its reason.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import random
 import re
@@ -21,17 +19,17 @@ import sys
 import tempfile
 import time
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TextIO, TypedDict
 
 from tests.mutate.mutants import Mutant, mutants_of
-from tests.mutate.trying import IMPORTED, holds_in_simulation, passes
+from tests.mutate.running import STORIES, Runner, Trial, with_all_collected
+from tests.mutate.trying import SIMULATION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = Path("layers/leasehold/python/leasehold")
@@ -51,8 +49,6 @@ TESTS = (
 MARKS = "not deep and not dynoxide and not ministack and not browser and not slow"
 # Of the tests that run a changed line, so many seconds' worth are tried, the quickest first.
 SECONDS_A_MUTANT = 30.0
-_HANGS_AFTER = 300.0
-_CONTROLS = 4
 
 
 class Covering(TypedDict):
@@ -77,43 +73,47 @@ def main() -> None:
     sample = sample_of(rooms, options.count, options.seed)
     began_at = time.monotonic()
     covering = covering_of(rooms, options.tests, options.covering, at_once=options.at_once)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(IMPORTED))
+    # What tests print is nobody's; what is found out is printed here.
+    shown = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    found: list[Trial] = []
 
-    def tried(mutant: Mutant) -> str:
-        if is_equivalent(mutant):
-            return "listed"
-        tests = tests_for(mutant, covering)
-        # Stories notice most, and only their own file has to be read for them.
-        stories = [each for each in tests if each.startswith("tests/stories/")]
-        others = [each for each in tests if each not in stories]
-        passed = all(holds(passes, mutant, each) for each in (stories, others) if each)
-        return "survived" if passed and holds(holds_in_simulation, mutant) else "noticed"
+    def try_all(runner: Runner) -> None:
+        runner.seconds = {each["test"]: each["seconds"] for each in covering}
+        waiting = [mutant for mutant in sample if not is_equivalent(mutant)]
+        found.extend(Trial(mutant, (), outcome="listed") for mutant in sample if is_equivalent(mutant))
+        sound, left_out = set[str](), set[str]()
+        while waiting:
+            tried = []
+            trials = [Trial(mutant, tests_for(mutant, covering), SIMULATION not in left_out) for mutant in waiting]
+            for trial in runner.outcomes(trials):
+                tried.append(trial)
+                done = f"{len(found) + len(tried)} of {len(sample)}, {time.monotonic() - began_at:.0f} s"
+                by = f" by {trial.by}" if trial.outcome == "noticed" else ""
+                print(f"{trial.outcome:9} {trial.mutant}{by}   ({done})", flush=True, file=shown)
+            # Who notices the library as it is would notice any mutant.
+            unsound = noticing_nothing(runner, [each for each in tried if each.by not in sound])
+            sound |= {each.by for each in tried} - unsound
+            left_out |= unsound
+            covering[:] = [each for each in covering if each["test"] not in unsound]
+            for test in sorted(unsound):
+                print(f"{test} fails without a mutant, too: left out", flush=True, file=shown)
+            waiting = [each.mutant for each in tried if each.outcome == "noticed" and each.by in unsound]
+            found.extend(each for each in tried if each.mutant not in waiting)
 
-    def holds(trying: Callable[..., None], *given: object) -> bool:
-        process = context.Process(target=trying, args=given)
-        process.start()
-        process.join(_HANGS_AFTER)
-        if process.is_alive():
-            process.kill()
-            process.join()
-        return process.exitcode == 0
+    with_all_collected(options.tests, MARKS, options.at_once, try_all)
+    sys.exit(report(found, shown) if len(found) == len(sample) else "the tests cannot be collected")
 
-    def holds_unchanged(mutant: Mutant) -> bool:
-        tests = tests_for(mutant, covering)
-        return not tests or holds(passes, unchanged(mutant), tests)
 
-    outcomes = []
-    with ThreadPoolExecutor(options.at_once) as pool:
-        # Who notices the library as it is would notice any mutant.
-        for mutant, is_sound in zip(sample, pool.map(holds_unchanged, sample[:_CONTROLS]), strict=False):
-            if not is_sound:
-                sys.exit(f"the tests fail without a mutant, too: those that run {mutant.path}:{mutant.lines.start}")
-        for mutant, outcome in zip(sample, pool.map(tried, sample), strict=True):
-            outcomes.append(outcome)
-            done = f"{len(outcomes)} of {len(sample)}, {time.monotonic() - began_at:.0f} s"
-            print(f"{outcome:9} {mutant}   ({done})", flush=True)
-    sys.exit(report(sample, outcomes))
+def noticing_nothing(runner: Runner, tried: Iterable[Trial]) -> set[str]:
+    """Those of the tests that noticed these mutants which also fail without them."""
+    by = {each.by: each.mutant for each in tried if each.outcome == "noticed"}
+    controls = [
+        Trial(unchanged(mutant), [test] if "::" in test else [], simulate=test == SIMULATION)
+        for test, mutant in by.items()
+    ]
+    names = {id(control): test for control, test in zip(controls, by, strict=True)}
+    return {names[id(each)] for each in runner.outcomes(controls) if each.outcome != "survived"}
 
 
 def sample_of(rooms: Iterable[Path], count: int, seed: int) -> list[Mutant]:
@@ -175,7 +175,8 @@ def tests_for(mutant: Mutant, covering: list[Covering]) -> list[str]:
             break
         left -= seconds
         chosen.append(test)
-    return chosen
+    # Stories notice most.
+    return sorted(chosen, key=lambda test: not test.startswith(STORIES))
 
 
 @cache
@@ -209,13 +210,13 @@ def is_equivalent(mutant: Mutant) -> bool:
     return is_one_more and bool(mutant.names) and tuned.issuperset(mutant.names)
 
 
-def report(sample: Sequence[Mutant], outcomes: Sequence[str]) -> int:
-    counts = {name: outcomes.count(name) for name in ("noticed", "listed", "survived")}
-    survivors = [mutant for mutant, outcome in zip(sample, outcomes, strict=True) if outcome == "survived"]
-    print(f"\n{len(sample)} mutants: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
-    print(f"noticed: {100 * counts['noticed'] / max(1, len(sample)):.1f} %")
+def report(found: Sequence[Trial], shown: TextIO) -> int:
+    counts = {name: sum(each.outcome == name for each in found) for name in ("noticed", "listed", "survived")}
+    survivors = sorted(str(each.mutant) for each in found if each.outcome == "survived")
+    print(f"\n{len(found)} mutants: " + ", ".join(f"{count} {name}" for name, count in counts.items()), file=shown)
+    print(f"noticed: {100 * counts['noticed'] / max(1, len(found)):.1f} %", file=shown)
     for mutant in survivors:
-        print(f"  {mutant}")
+        print(f"  {mutant}", file=shown, flush=True)
     return 1 if survivors else 0
 
 

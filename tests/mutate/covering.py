@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ _ROOMS = tuple(os.environ.get("LEASEHOLD_ROOMS", "").split(os.pathsep))
 _seen: set[tuple[str, int]] = set()
 _of_tests: dict[str, dict[str, list[int]]] = {}
 _seconds: dict[str, float] = {}
+_failed: set[str] = set()
 
 
 def _line(code: CodeType, line: int) -> object:
@@ -38,7 +40,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     # Once per line and test: whatever ran before is heard again.
     _seen.clear()
     sys.monitoring.restart_events()
+    # The processor's time: by the clock each takes longer while others use the machine.
+    began_at = time.process_time()
     answer = yield
+    _seconds[item.nodeid] = time.process_time() - began_at
     lines: dict[str, list[int]] = {}
     for name, line in sorted(_seen):
         lines.setdefault(name, []).append(line)
@@ -47,10 +52,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0) + report.duration
-    if report.failed:
-        # Who fails without a mutant notices none.
-        _seconds[report.nodeid] = float("inf")
+    if report.failed:  # who fails without a mutant notices none
+        _failed.add(report.nodeid)
 
 
 def pytest_sessionfinish() -> None:
@@ -58,7 +61,7 @@ def pytest_sessionfinish() -> None:
     found = [
         {"test": test, "seconds": _seconds[test], "lines": {_below_root(name): lines[name] for name in lines}}
         for test, lines in _of_tests.items()
-        if lines and _seconds.get(test, float("inf")) != float("inf")
+        if lines and test not in _failed
     ]
     if found:
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")

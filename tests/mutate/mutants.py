@@ -41,12 +41,14 @@ class Mutant:
     path: of the file below the repository.
     lines: every line that the change touches, from 1; of a default, those of its function.
     names: what runs once, when the file is imported, is noticed where these are used.
+    function: the lines, decorators included, and the name of the outermost function whose body it changes.
     text: the whole file with the change.
     """
 
     path: str
     lines: range
     names: tuple[str, ...] = ()
+    function: tuple[range, str] | None = None
     before: str
     after: str
     text: str
@@ -67,6 +69,7 @@ def mutants_of(root: Path, path: Path) -> list[Mutant]:
                 path=str(path.relative_to(root)),
                 lines=lines,
                 names=names,
+                function=_function_around(body, node),
                 before=" ".join(before.split()),
                 after=after,
                 text=mutated,
@@ -90,6 +93,18 @@ def _noticed_at(body: list[ast.stmt], node: ast.expr | ast.stmt) -> tuple[range,
             return _lines_of(node), (name,)
         case _:
             return _lines_of(node), ()
+
+
+def _function_around(body: list[ast.stmt], node: ast.expr | ast.stmt) -> tuple[range, str] | None:
+    around = next(each for each in body if node.lineno in _lines_of(each))
+    match around:
+        case ast.ClassDef(body=inner) if node.lineno >= inner[0].lineno:
+            return _function_around(inner, node)
+        case ast.FunctionDef(body=inner) if node.lineno >= inner[0].lineno:
+            first = around.decorator_list[0].lineno if around.decorator_list else around.lineno
+            return range(first, _lines_of(around).stop), around.name
+        case _:
+            return None
 
 
 def _lines_of(node: ast.expr | ast.stmt) -> range:

@@ -129,7 +129,7 @@ def ended(queue: Queue, job_id: str) -> Job:
 def completed(queue: Queue, count: int, within: float = 90) -> set[object]:
     store, deadline = queue.services.store, time.monotonic() + within
     while True:
-        found, _ = store.listings.ended(JobStatus.COMPLETED, "render", limit=100)
+        found = store.listings.ended(JobStatus.COMPLETED, "render", limit=100)
         if len(found) >= count or time.monotonic() > deadline:
             return {each.result for each in store.jobs.get_many(found).values()}
         time.sleep(0.5)

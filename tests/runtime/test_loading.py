@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from leasehold.aws.names import BESIDE
-from leasehold.runtime.entry import DESCRIBE, entry
+from leasehold.aws.names import BESIDE, DESCRIBE_SOURCE
+from leasehold.runtime.entry import entry
 from leasehold.runtime.handler import BaseJobHandler
 from leasehold.runtime.loading import load_handler
 
@@ -64,6 +64,6 @@ class Context:
 
 
 def test_a_function_of_the_app_says_what_its_payloads_look_like_as_a_folder_does():
-    said = entry(Render)({"source": DESCRIBE}, Context())
+    said = entry(Render)({"source": DESCRIBE_SOURCE}, Context())
 
     assert said["schema"]["properties"] == {"number": {"title": "Number", "type": "integer"}}

@@ -125,7 +125,7 @@ class Functions:
 
     def _report(self, process: Process, event: dict[str, Any]) -> None:
         dead_letters = new_dead_letters(event)
-        untaken = report_dead_letters([dead_letter.job_id for dead_letter in dead_letters], process.services)
+        untaken = report_dead_letters([job_id for _, job_id in dead_letters], process.services)
         if batch_answer(dead_letters, untaken)["batchItemFailures"]:
             self.start("reporter", event, 5.0)
 

@@ -79,7 +79,7 @@ def _lanes_follow_limits() -> None:
     """A job waits in a lane of the limit that is full, and is moved when it is another."""
 
     def lane_of(self: Any, entry: Any) -> Lane:
-        full = self.narrowest_full(self.limits_of(entry))
+        full = self.narrowest_full(self.limits_of(entry.job_type, entry.concurrency_key))
         key = entry.concurrency_key if full is not None and key_of_scope(full.scope) else None
         return Lane(priority=entry.priority, queue=queue_of(entry.job_type, key))
 

@@ -61,8 +61,7 @@ class _Call[T]:
         except Exception as error:
             self._raised = error
 
-    @property
-    def is_done(self) -> bool:
+    def done(self) -> bool:
         return self.task is not None and self.task.has_ended
 
     def result(self) -> T:

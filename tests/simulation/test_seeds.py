@@ -1,4 +1,4 @@
-"""Every invariant holds after every step and at the end: a few hundred seeds here, 20,000 with `make simulate`."""
+"""Every invariant holds after every step and at the end: a hundred seeds here, 20,000 with `make simulate`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from tests.simulation.many import told
 from tests.simulation.simulation import simulate
 
-_QUICK, _SEEDS, _AT_ONCE = 200, 1000, 20
+_QUICK, _SEEDS, _AT_ONCE = 100, 1000, 20
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.pollers import settles
+from leasehold.pollers import settle
 from tests.simulation.faults import Fault
 from tests.simulation.simulation import simulate
 
@@ -38,13 +38,13 @@ DIRECTED = {
 @pytest.mark.slow
 def test_whatever_goes_wrong_pages_are_settled_as_if_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: Counter[int] = Counter()
-    settle_chain = settles._settle_chain
+    settle_chain = settle._settle_chain
 
     def counted(chain: Mapping[str, Job], services: Services) -> dict[str, bool | Exception]:
         sizes[len(chain)] += 1
         return settle_chain(chain, services)
 
-    monkeypatch.setattr(settles, "_settle_chain", counted)
+    monkeypatch.setattr(settle, "_settle_chain", counted)
 
     violations = {seed: outcome.violation for seed in range(SEEDS) if (outcome := simulate(seed, **DIRECTED)).violation}
 

@@ -11,7 +11,7 @@ from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.ports import NoWaker
 from leasehold.kernel.table import JOBS, Delete, Key, Update
-from leasehold.limits.scopes import Lane, LineEntry, Scope, Seat, Taking
+from leasehold.limits.scopes import Lane, LineEntry, Scope, Seat
 from tests.stories.limited import MINUTE, SECOND, backlog, enqueue, moment, next_look
 from tests.stories.story import START, Died, Story, story
 
@@ -406,10 +406,10 @@ def the_records_of_a_line(s: Story) -> None:
         ("leave", lambda: lines.leave(entry)),
         ("leave again", lambda: lines.leave(entry)),
         ("an entry that is not there", lambda: lines.entry("type:sync", other)),
-        ("take a seat", lambda: lines.take(Taking(seat, None))),
-        ("take it again", lambda: lines.take(Taking(seat, None))),
-        ("another takes it", lambda: lines.take(Taking(replace(seat, taken_by="p.2"), None))),
-        ("it is abandoned", lambda: lines.take(Taking(replace(seat, taken_by="p.2"), seat))),
+        ("take a seat", lambda: lines.take(seat, None)),
+        ("take it again", lambda: lines.take(seat, None)),
+        ("another takes it", lambda: lines.take(replace(seat, taken_by="p.2"), None)),
+        ("it is abandoned", lambda: lines.take(replace(seat, taken_by="p.2"), seat)),
         ("free it, too late", lambda: lines.free("type:sync", 0, "p.1")),
         ("free it", lambda: lines.free("type:sync", 0, "p.2")),
         ("free it again", lambda: lines.free("type:sync", 0, "p.2")),

@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+import leasehold
 from leasehold import (
     CircuitBreaker,
     Day,
@@ -23,7 +26,9 @@ from leasehold import (
     Within,
 )
 from leasehold.batches.model import Batch
-from leasehold.kernel import errors, job, keys, lanes, partitions, payload, retry, table, times
+from leasehold.kernel import errors, job, keys, lanes, partitions, payload, payload_forms, retry, table, times
+from leasehold.kernel.hooks import NOTHING, Hooks
+from leasehold.kernel.ports import NoReporter, SystemRandomSource, handovers_in
 from leasehold.kernel.type_options import fits, parse_attempts, parse_key
 from leasehold.limits.model import Places, key_of_scope, type_of_scope, weight_of
 from leasehold.pollers import sharing
@@ -298,7 +303,68 @@ def bounds() -> Iterator[str]:
         yield from (f"{name}: {getattr(module, name)}" for name in names)
 
 
-TABLES = {"bounds": bounds, "options": options, "values": values, "errors": every_error}
+def signatures() -> Iterator[str]:
+    """What is left out when something is made: the names and defaults of all that programs make"""
+    for name in sorted(leasehold.__all__):
+        kind = getattr(leasehold, name)
+        if inspect.isclass(kind) and not issubclass(kind, Exception | Enum):
+            try:
+                parameters = inspect.signature(kind).parameters.values()
+            except ValueError:
+                continue
+            yield f"{name}: {', '.join(_parameter(each) for each in parameters)}"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    default = parameter.default
+    if default is parameter.empty:
+        return parameter.name
+    return f"{parameter.name}={'…' if ' at 0x' in str(default) or '<' in str(default) else default}"
+
+
+def forms() -> Iterator[str]:
+    """Payloads that are no JSON, or are packed, and what is shown of them"""
+    for text in ('{"a": 1}', "nonsense", "NaN", '{"a": Infinity}', "[" * 100_000, "7"):
+        yield _line(f"shown {text[:20]}", lambda each=text: payload_forms.shown_json(each))
+    for document in ({"$datetime": "soon"}, {"$decimal": "x"}, {"$datetime": 7}, {"a": {"$decimal": "1.5"}}):
+        yield _line(f"given {document}", lambda each=document: payload_forms.encode_shown(each))
+    for size in (0, 1, 100, 1_000, 10_000, 190_000):
+        text = json.dumps(["".join(chr(97 + number * 7919 % 26) for number in range(size))])
+        form = payload_forms.compact(text)
+        # How small it is depends on the libraries of this machine.
+        kind = f"{type(form).__name__} {'shorter' if len(form) < len(text) else 'as long'}"
+        yield f"{size} letters: {kind}, back {payload_forms.text_in(form) == text}"
+    for damaged in (b"", b"\x00", b"\x01abc", b"\x02abc", b"\xff\xff"):
+        yield _line(f"damaged {damaged!r}", lambda each=damaged: payload_forms.text_in(each))
+        yield _line(f"or else {damaged!r}", lambda each=damaged: payload_forms.text_or("another", each))
+
+
+def handed_over() -> Iterator[str]:
+    """What a feature that overrides nothing answers, and what is no hand-over"""
+    hooks: Any = Hooks()
+    for name, method in sorted(vars(Hooks).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            count = len(inspect.signature(method).parameters) - 1
+            answer = getattr(hooks, name)(*[None] * count)
+            yield f"{name}: {'nothing joins' if answer is NOTHING else answer}"
+    batches: tuple[Any, ...] = (None, [], [{}], {}, "x")
+    for event in ({}, *({"batch": each} for each in batches)):
+        yield _line(f"handed over {event}", lambda each=event: handovers_in(each))
+    reporter = NoReporter()
+    yield f"no reporter: {reporter.is_on} {reporter.report(None)}"
+    shares = [SystemRandomSource().share() for _ in range(200)]
+    yield f"shares: {all(0 <= each < 1 for each in shares)} {min(shares) < 0.5 < max(shares)}"
+
+
+TABLES = {
+    "bounds": bounds,
+    "options": options,
+    "values": values,
+    "errors": every_error,
+    "signatures": signatures,
+    "forms": forms,
+    "handed_over": handed_over,
+}
 
 
 def table_text(name: str) -> str:

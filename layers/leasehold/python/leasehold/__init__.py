@@ -9,124 +9,95 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leasehold.bulk.enqueue_many import Rejected
-    from leasehold.bulk.sdk import TransactEnqueue
-    from leasehold.circuit_breaker.model import CircuitBreaker
-    from leasehold.groups.create import GroupCreated
-    from leasehold.groups.model import Group, GroupMode, GroupState, OnFailure
-    from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.dedup import Day, UntilEnded, Within
-    from leasehold.kernel.enqueue import Enqueued, NewJob, OnDuplicate
-    from leasehold.kernel.errors import LeaseholdError, NonRetryableError
-    from leasehold.kernel.job import Job, Outcome, Run
-    from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.keys import Priority
-    from leasehold.kernel.poll import Poller
-    from leasehold.kernel.registry import Registry
-    from leasehold.kernel.retry import Delays, Exponential, Fixed
-    from leasehold.kernel.transitions import JobStatus
-    from leasehold.kernel.type_options import OnFull, Retention
-    from leasehold.limits.model import ConcurrencyPolicy, DeployedLimits, Limit, Rate
-    from leasehold.operate.operator import Operator
-    from leasehold.queue import Queue
-    from leasehold.runtime.functions import job
-    from leasehold.runtime.handler import BaseJobHandler, JobContext
-    from leasehold.runtime.signals import Cancel, Skip, Snooze
-    from leasehold.runtime.worker import Worker
-    from leasehold.scheduler import JobScheduler, JobSchedulerProtocol
-    from leasehold.schedules.model import Missed, Overlap, Schedule
-    from leasehold.schedules.recurrence import InTheGap, WhenRepeated
-    from leasehold.telemetry.spans import current_trace, trace_context
-    from leasehold.templates.model import Template
+    from leasehold.bulk.enqueue_many import Rejected as Rejected
+    from leasehold.bulk.sdk import TransactEnqueue as TransactEnqueue
+    from leasehold.circuit_breaker.model import CircuitBreaker as CircuitBreaker
+    from leasehold.groups.create import GroupCreated as GroupCreated
+    from leasehold.groups.model import Group as Group
+    from leasehold.groups.model import GroupMode as GroupMode
+    from leasehold.groups.model import GroupState as GroupState
+    from leasehold.groups.model import OnFailure as OnFailure
+    from leasehold.kernel.dead_letter import DeadLetter as DeadLetter
+    from leasehold.kernel.dedup import Day as Day
+    from leasehold.kernel.dedup import UntilEnded as UntilEnded
+    from leasehold.kernel.dedup import Within as Within
+    from leasehold.kernel.enqueue import Enqueued as Enqueued
+    from leasehold.kernel.enqueue import NewJob as NewJob
+    from leasehold.kernel.enqueue import OnDuplicate as OnDuplicate
+    from leasehold.kernel.errors import LeaseholdError as LeaseholdError
+    from leasehold.kernel.errors import NonRetryableError as NonRetryableError
+    from leasehold.kernel.job import Job as Job
+    from leasehold.kernel.job import Outcome as Outcome
+    from leasehold.kernel.job import Run as Run
+    from leasehold.kernel.job_type import JobType as JobType
+    from leasehold.kernel.keys import Priority as Priority
+    from leasehold.kernel.poll import Poller as Poller
+    from leasehold.kernel.registry import Registry as Registry
+    from leasehold.kernel.retry import Delays as Delays
+    from leasehold.kernel.retry import Exponential as Exponential
+    from leasehold.kernel.retry import Fixed as Fixed
+    from leasehold.kernel.transitions import JobStatus as JobStatus
+    from leasehold.kernel.type_options import OnFull as OnFull
+    from leasehold.kernel.type_options import Retention as Retention
+    from leasehold.limits.model import ConcurrencyPolicy as ConcurrencyPolicy
+    from leasehold.limits.model import DeployedLimits as DeployedLimits
+    from leasehold.limits.model import Limit as Limit
+    from leasehold.limits.model import Rate as Rate
+    from leasehold.operate.operator import Operator as Operator
+    from leasehold.queue import Queue as Queue
+    from leasehold.runtime.functions import job as job
+    from leasehold.runtime.handler import BaseJobHandler as BaseJobHandler
+    from leasehold.runtime.handler import JobContext as JobContext
+    from leasehold.runtime.signals import Cancel as Cancel
+    from leasehold.runtime.signals import Skip as Skip
+    from leasehold.runtime.signals import Snooze as Snooze
+    from leasehold.runtime.worker import Worker as Worker
+    from leasehold.scheduler import JobScheduler as JobScheduler
+    from leasehold.scheduler import JobSchedulerProtocol as JobSchedulerProtocol
+    from leasehold.schedules.model import Missed as Missed
+    from leasehold.schedules.model import Overlap as Overlap
+    from leasehold.schedules.model import Schedule as Schedule
+    from leasehold.schedules.recurrence import InTheGap as InTheGap
+    from leasehold.schedules.recurrence import WhenRepeated as WhenRepeated
+    from leasehold.telemetry.spans import current_trace as current_trace
+    from leasehold.telemetry.spans import trace_context as trace_context
+    from leasehold.templates.model import Template as Template
 
+# Where each public name lives.
 _HOMES = {
-    "leasehold.groups.create": ("GroupCreated",),
-    "leasehold.groups.model": ("Group", "GroupMode", "GroupState", "OnFailure"),
-    "leasehold.bulk.enqueue_many": ("Rejected",),
-    "leasehold.kernel.dead_letter": ("DeadLetter",),
-    "leasehold.kernel.dedup": ("Day", "UntilEnded", "Within"),
-    "leasehold.kernel.keys": ("Priority",),
-    "leasehold.kernel.enqueue": ("Enqueued", "NewJob", "OnDuplicate"),
-    "leasehold.kernel.errors": ("LeaseholdError", "NonRetryableError"),
-    "leasehold.runtime.signals": ("Cancel", "Skip", "Snooze"),
-    "leasehold.kernel.job": ("Job", "Outcome", "Run"),
-    "leasehold.kernel.job_type": ("JobType",),
-    "leasehold.kernel.poll": ("Poller",),
-    "leasehold.kernel.registry": ("Registry",),
-    "leasehold.kernel.retry": ("Delays", "Exponential", "Fixed"),
-    "leasehold.telemetry.spans": ("current_trace", "trace_context"),
-    "leasehold.kernel.transitions": ("JobStatus",),
-    "leasehold.kernel.type_options": ("OnFull", "Retention"),
-    "leasehold.circuit_breaker.model": ("CircuitBreaker",),
-    "leasehold.limits.model": ("ConcurrencyPolicy", "DeployedLimits", "Limit", "Rate"),
-    "leasehold.operate.operator": ("Operator",),
-    "leasehold.bulk.sdk": ("TransactEnqueue",),
-    "leasehold.queue": ("Queue",),
-    "leasehold.runtime.functions": ("job",),
-    "leasehold.runtime.handler": ("BaseJobHandler", "JobContext"),
-    "leasehold.runtime.worker": ("Worker",),
-    "leasehold.scheduler": ("JobScheduler", "JobSchedulerProtocol"),
-    "leasehold.schedules.model": ("Missed", "Overlap", "Schedule"),
-    "leasehold.schedules.recurrence": ("InTheGap", "WhenRepeated"),
-    "leasehold.templates.model": ("Template",),
+    "bulk.enqueue_many": ("Rejected",),
+    "bulk.sdk": ("TransactEnqueue",),
+    "circuit_breaker.model": ("CircuitBreaker",),
+    "groups.create": ("GroupCreated",),
+    "groups.model": ("Group", "GroupMode", "GroupState", "OnFailure"),
+    "kernel.dead_letter": ("DeadLetter",),
+    "kernel.dedup": ("Day", "UntilEnded", "Within"),
+    "kernel.enqueue": ("Enqueued", "NewJob", "OnDuplicate"),
+    "kernel.errors": ("LeaseholdError", "NonRetryableError"),
+    "kernel.job": ("Job", "Outcome", "Run"),
+    "kernel.job_type": ("JobType",),
+    "kernel.keys": ("Priority",),
+    "kernel.poll": ("Poller",),
+    "kernel.registry": ("Registry",),
+    "kernel.retry": ("Delays", "Exponential", "Fixed"),
+    "kernel.transitions": ("JobStatus",),
+    "kernel.type_options": ("OnFull", "Retention"),
+    "limits.model": ("ConcurrencyPolicy", "DeployedLimits", "Limit", "Rate"),
+    "operate.operator": ("Operator",),
+    "queue": ("Queue",),
+    "runtime.functions": ("job",),
+    "runtime.handler": ("BaseJobHandler", "JobContext"),
+    "runtime.signals": ("Cancel", "Skip", "Snooze"),
+    "runtime.worker": ("Worker",),
+    "scheduler": ("JobScheduler", "JobSchedulerProtocol"),
+    "schedules.model": ("Missed", "Overlap", "Schedule"),
+    "schedules.recurrence": ("InTheGap", "WhenRepeated"),
+    "telemetry.spans": ("current_trace", "trace_context"),
+    "templates.model": ("Template",),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_HOME_OF = {name: f"leasehold.{module}" for module, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "BaseJobHandler",
-    "Cancel",
-    "CircuitBreaker",
-    "ConcurrencyPolicy",
-    "Day",
-    "DeadLetter",
-    "Delays",
-    "DeployedLimits",
-    "Enqueued",
-    "Exponential",
-    "Fixed",
-    "Group",
-    "GroupCreated",
-    "GroupMode",
-    "GroupState",
-    "InTheGap",
-    "Job",
-    "JobContext",
-    "JobScheduler",
-    "JobSchedulerProtocol",
-    "JobStatus",
-    "JobType",
-    "LeaseholdError",
-    "Limit",
-    "Missed",
-    "NewJob",
-    "NonRetryableError",
-    "OnDuplicate",
-    "OnFailure",
-    "OnFull",
-    "Operator",
-    "Outcome",
-    "Overlap",
-    "Poller",
-    "Priority",
-    "Queue",
-    "Rate",
-    "Registry",
-    "Rejected",
-    "Retention",
-    "Run",
-    "Schedule",
-    "Skip",
-    "Snooze",
-    "Template",
-    "TransactEnqueue",
-    "UntilEnded",
-    "WhenRepeated",
-    "Within",
-    "Worker",
-    "current_trace",
-    "job",
-    "trace_context",
-]
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605  type checkers read the imports
 
 
 def __getattr__(name: str) -> object:
@@ -136,4 +107,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

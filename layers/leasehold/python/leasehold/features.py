@@ -4,74 +4,92 @@ from __future__ import annotations
 
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel.hooks import Feature, Hooks
 
+# ruff: noqa: PLC0414  what is handed on is imported under its own name, for type checkers
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from leasehold.api.idempotency import Requests
-    from leasehold.audit.new_jobs import audit_of_new_job, entry_of_new_job, insert_recorded
+    from leasehold.audit.new_jobs import audit_of_new_job as audit_of_new_job
+    from leasehold.audit.new_jobs import entry_of_new_job as entry_of_new_job
+    from leasehold.audit.new_jobs import insert_recorded as insert_recorded
     from leasehold.audit.records import Audits
-    from leasehold.batches.gather import Gathering
+    from leasehold.batches.gather import Gathering as Gathering
+    from leasehold.batches.gather import ready_for_batches as ready_for_batches
     from leasehold.circuit_breaker.circuits import Circuits
-    from leasehold.debounce.burst import debounced, enqueue_debounced
-    from leasehold.direct_runs.records import DirectRequests, Leases, Reservations, reservation_of
+    from leasehold.debounce.burst import debounced as debounced
+    from leasehold.debounce.burst import enqueue_debounced as enqueue_debounced
+    from leasehold.direct_runs.records import DirectRequests, Reservations
+    from leasehold.direct_runs.records import reservation_of as reservation_of
     from leasehold.groups.records import Groups
     from leasehold.housekeeping.payload_rounds import PayloadRounds
-    from leasehold.kernel.claim import Claims, HandOvers
     from leasehold.kernel.dedup import Dedups
-    from leasehold.kernel.hooks import DueKind, Gate
-    from leasehold.kernel.jobs import DueEntry, DueItem, Jobs
+    from leasehold.kernel.hooks import DueKind
+    from leasehold.kernel.jobs import DueItem, Jobs
     from leasehold.kernel.offload import Payloads
-    from leasehold.kernel.page import Poll
-    from leasehold.kernel.poll import PollReport
-    from leasehold.kernel.ports import Clock
-    from leasehold.kernel.registry import Control, Registry
-    from leasehold.kernel.services import Services
+    from leasehold.kernel.registry import Control
     from leasehold.kernel.table import Table
+    from leasehold.limits.gate import LimitsGate as LimitsGate
     from leasehold.limits.lines import Lines
     from leasehold.operate.dead_letters import DeadLetters
-    from leasehold.operate.failure_report import report_failure
+    from leasehold.operate.failure_report import report_failure as report_failure
     from leasehold.operate.listings import Listings
-    from leasehold.pollers.at_once import AtOnce
-    from leasehold.pollers.hints import take_hints
+    from leasehold.pollers.at_once import AtOnce as AtOnce
+    from leasehold.pollers.hand_overs import SideBySide as SideBySide
+    from leasehold.pollers.hints import take_hints as take_hints
     from leasehold.pollers.records import Pollers
-    from leasehold.pollers.sharing import Part, Sharing
-    from leasehold.runtime.signals import end_as_raised
+    from leasehold.pollers.settle import settle as settle
+    from leasehold.pollers.sharing import Sharing as Sharing
+    from leasehold.runtime.signals import end_as_raised as end_as_raised
     from leasehold.schedules.records import Schedules
-    from leasehold.schemas.check import check_payload
-    from leasehold.templates.model import TemplateCache, filled
+    from leasehold.schemas.check import check_payload as check_payload
+    from leasehold.schemas.payload_models import dumped as dumped
+    from leasehold.schemas.payload_models import resolve_model as resolve_model
+    from leasehold.templates.model import TemplateCache as TemplateCache
+    from leasehold.templates.model import filled as filled
     from leasehold.templates.records import Templates
-    from leasehold.webhooks.address import checked_webhook, parse_webhook
-# Of other modules, and asked for here: see _VERBS.
-__all__ = [
-    "Store",
-    "audit_of_new_job",
-    "check_payload",
-    "checked_webhook",
-    "debounced",
-    "end_as_raised",
-    "enqueue_debounced",
-    "entry_of_new_job",
-    "filled",
-    "insert_recorded",
-    "parse_webhook",
-    "report_failure",
-    "reservation_of",
-    "take_hints",
-]
+    from leasehold.webhooks.address import checked_webhook as checked_webhook
+    from leasehold.webhooks.address import parse_webhook as parse_webhook
+
+# What the kernel asks features for, by name: verbs, and what a poll opens for jobs that are not plain or are many.
+# Imported when it is first asked for.
+_HOMES = {
+    "AtOnce": "pollers.at_once",
+    "Gathering": "batches.gather",
+    "LimitsGate": "limits.gate",
+    "Sharing": "pollers.sharing",
+    "SideBySide": "pollers.hand_overs",
+    "TemplateCache": "templates.model",
+    "audit_of_new_job": "audit.new_jobs",
+    "check_payload": "schemas.check",
+    "checked_webhook": "webhooks.address",
+    "debounced": "debounce.burst",
+    "dumped": "schemas.payload_models",
+    "end_as_raised": "runtime.signals",
+    "enqueue_debounced": "debounce.burst",
+    "entry_of_new_job": "audit.new_jobs",
+    "filled": "templates.model",
+    "insert_recorded": "audit.new_jobs",
+    "parse_webhook": "webhooks.address",
+    "ready_for_batches": "batches.gather",
+    "report_failure": "operate.failure_report",
+    "reservation_of": "direct_runs.records",
+    "resolve_model": "schemas.payload_models",
+    "settle": "pollers.settle",
+    "take_hints": "pollers.hints",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return globals().setdefault(name, _named(_HOMES[name], name))
 
 
-def features() -> Sequence[Feature]:
-    return _FEATURES
-
-
-def open_gate(poll: Poll) -> Gate:
-    """Who decides about jobs that are not plain, for one poll; see limits/gate.py."""
-    return cast("Gate", import_module("leasehold.limits.gate").LimitsGate(poll))
+def _named(module: str, name: str) -> Any:
+    return getattr(import_module(f"leasehold.{module}"), name)
 
 
 def due_item(partition: str, sort: str) -> tuple[str, str] | None:
@@ -82,42 +100,14 @@ def due_item(partition: str, sort: str) -> tuple[str, str] | None:
     return (kind, name) if name and kind == sort == "group" else None
 
 
+# By the kind of what is due: its folder's verb `tend`, and the count in a poll's report.
+_DUE_KINDS = {"schedule": ("schedules.trigger", "triggered"), "group": ("groups.stop", "settled")}
+
+
 def due_kind(entry: DueItem) -> tuple[DueKind, str]:
     """Who tends an entry that is due and no job, and what a poll's report calls what comes of it."""
     module, counted = _DUE_KINDS[entry.kind]
-    return import_module(f"leasehold.{module}").tend, counted
-
-
-def open_sharing(services: Services, worker_id: str, shards: int, part: Part | None) -> Sharing:
-    """Which of several pollers works where, for one poll that has met a backlog; see pollers/sharing.py."""
-    sharing = import_module("leasehold.pollers.sharing")
-    return cast("Sharing", sharing.Sharing(services, worker_id, shards, part or sharing.ALONE))
-
-
-def open_at_once(claims: Claims) -> AtOnce:
-    """Claims of a backlog, many by one request; see pollers/at_once.py."""
-    return cast("AtOnce", import_module("leasehold.pollers.at_once").AtOnce(claims))
-
-
-def open_hand_overs(poll: Poll) -> HandOvers:
-    """Hand-overs side by side, bounded, or in batches; see pollers/hand_overs.py."""
-    return cast("HandOvers", import_module("leasehold.pollers.hand_overs").SideBySide(poll))
-
-
-def open_gathering() -> Gathering:
-    """Who gathers jobs of batch types, for one poll; see batches/gather.py."""
-    return cast("Gathering", import_module("leasehold.batches.gather").Gathering())
-
-
-def ready_for_batches[Entry: DueEntry](
-    entries: Sequence[Entry], registry: Registry, report: PollReport, now: datetime
-) -> list[Entry]:
-    """Without jobs of batch types that still wait for others."""
-    return cast("list[Entry]", import_module("leasehold.batches.gather").ready(entries, registry, report, now))
-
-
-def template_cache(store: Store, clock: Clock) -> TemplateCache:
-    return cast("TemplateCache", import_module("leasehold.templates.model").TemplateCache(store, clock))
+    return _named(module, "tend"), counted
 
 
 # Settings of a type that are a feature's own, by their field of JobType.
@@ -131,17 +121,16 @@ OPTIONS = {
 
 
 def option(name: str) -> type:
-    module, kind = OPTIONS[name]
-    return cast("type", getattr(import_module(f"leasehold.{module}"), kind))
+    return cast("type", _named(*OPTIONS[name]))
 
 
 @cache
 def _load(module: str, name: str) -> Hooks:
-    return cast("type[Hooks]", getattr(import_module(f"leasehold.{module}"), name))()
+    return cast("Hooks", _named(module, name)())
 
 
 # In the order in which they are asked: groups come last, since who is counted there owes nobody else anything.
-_FEATURES = (
+FEATURES: tuple[Feature, ...] = (
     Feature(
         name="webhooks",
         load=partial(_load, "webhooks.deliver", "WebhookHooks"),
@@ -158,88 +147,39 @@ _FEATURES = (
     Feature(name="groups", load=partial(_load, "groups.ends", "GroupHooks"), job_field="group_id"),
 )
 
-# By the kind of what is due: its folder's verb `tend`, and the count in a poll's report.
-_DUE_KINDS = {"schedule": ("schedules.trigger", "triggered"), "group": ("groups.stop", "settled")}
 
-# What the kernel asks features for, by name; imported when it is first asked for.
-_VERBS = {
-    "audit_of_new_job": "audit.new_jobs",
-    "check_payload": "schemas.check",
-    "checked_webhook": "webhooks.address",
-    "debounced": "debounce.burst",
-    "end_as_raised": "runtime.signals",
-    "enqueue_debounced": "debounce.burst",
-    "entry_of_new_job": "audit.new_jobs",
-    "filled": "templates.model",
-    "insert_recorded": "audit.new_jobs",
-    "parse_webhook": "webhooks.address",
-    "report_failure": "operate.failure_report",
-    "reservation_of": "direct_runs.records",
-    "take_hints": "pollers.hints",
-}
+class _Noun[T]:
+    """Made when it is first asked for: most functions need three of these, and each is an import."""
 
-if not TYPE_CHECKING:
+    def __init__(self, module: str, kind: str) -> None:
+        self._home = module, kind
 
-    def __getattr__(name):
-        if name not in _VERBS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        verb = getattr(import_module(f"leasehold.{_VERBS[name]}"), name)
-        return globals().setdefault(name, verb)
+    def __set_name__(self, _store: type, name: str) -> None:
+        self._name = name
 
-
-# Made when it is first asked for: most functions need three of these, and each is an import.
-_NOUNS = {
-    "audits": ("audit.records", "Audits"),
-    "jobs": ("kernel.jobs", "Jobs"),
-    "circuits": ("circuit_breaker.circuits", "Circuits"),
-    "dedups": ("kernel.dedup", "Dedups"),
-    "direct_requests": ("direct_runs.records", "DirectRequests"),
-    "groups": ("groups.records", "Groups"),
-    "listings": ("operate.listings", "Listings"),
-    "lines": ("limits.lines", "Lines"),
-    "leases": ("direct_runs.records", "Leases"),
-    "dead_letters": ("operate.dead_letters", "DeadLetters"),
-    "payload_rounds": ("housekeeping.payload_rounds", "PayloadRounds"),
-    "payloads": ("kernel.offload", "Payloads"),
-    "requests": ("api.idempotency", "Requests"),
-    "reservations": ("direct_runs.records", "Reservations"),
-    "schedules": ("schedules.records", "Schedules"),
-    "control": ("kernel.registry", "Control"),
-    "pollers": ("pollers.records", "Pollers"),
-    "templates": ("templates.records", "Templates"),
-}
+    def __get__(self, store: Store, _kind: type) -> T:
+        # Two threads may have made one each: all go on with the same. It is found before this from now on.
+        return cast("T", store.__dict__.setdefault(self._name, _named(*self._home)(store.table)))
 
 
 class Store:
-    if TYPE_CHECKING:
-        audits: Audits
-        jobs: Jobs
-        circuits: Circuits
-        dedups: Dedups
-        direct_requests: DirectRequests
-        groups: Groups
-        listings: Listings
-        lines: Lines
-        leases: Leases
-        dead_letters: DeadLetters
-        payload_rounds: PayloadRounds
-        payloads: Payloads
-        requests: Requests
-        reservations: Reservations
-        schedules: Schedules
-        control: Control
-        pollers: Pollers
-        templates: Templates
+    audits: _Noun[Audits] = _Noun("audit.records", "Audits")
+    circuits: _Noun[Circuits] = _Noun("circuit_breaker.circuits", "Circuits")
+    control: _Noun[Control] = _Noun("kernel.registry", "Control")
+    dead_letters: _Noun[DeadLetters] = _Noun("operate.dead_letters", "DeadLetters")
+    dedups: _Noun[Dedups] = _Noun("kernel.dedup", "Dedups")
+    direct_requests: _Noun[DirectRequests] = _Noun("direct_runs.records", "DirectRequests")
+    groups: _Noun[Groups] = _Noun("groups.records", "Groups")
+    jobs: _Noun[Jobs] = _Noun("kernel.jobs", "Jobs")
+    lines: _Noun[Lines] = _Noun("limits.lines", "Lines")
+    listings: _Noun[Listings] = _Noun("operate.listings", "Listings")
+    payload_rounds: _Noun[PayloadRounds] = _Noun("housekeeping.payload_rounds", "PayloadRounds")
+    payloads: _Noun[Payloads] = _Noun("kernel.offload", "Payloads")
+    pollers: _Noun[Pollers] = _Noun("pollers.records", "Pollers")
+    requests: _Noun[Requests] = _Noun("api.idempotency", "Requests")
+    reservations: _Noun[Reservations] = _Noun("direct_runs.records", "Reservations")
+    schedules: _Noun[Schedules] = _Noun("schedules.records", "Schedules")
+    templates: _Noun[Templates] = _Noun("templates.records", "Templates")
 
     def __init__(self, table: Table) -> None:
         self.table = table
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            if name not in _NOUNS:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            module, kind = _NOUNS[name]
-            made = getattr(import_module(f"leasehold.{module}"), kind)(self.table)
-            # Two threads may have made one each: all go on with the same.
-            return self.__dict__.setdefault(name, made)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import signal
 import threading
 from collections import deque
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import ThreadPoolExecutor
     from datetime import datetime, timedelta
-    from types import FrameType
 
     from leasehold.kernel.ports import Clock
 
@@ -28,8 +30,7 @@ FEWEST, MOST = 2, 16
 class Pending[T](Protocol):
     """A call that is under way."""
 
-    @property
-    def is_done(self) -> bool: ...
+    def done(self) -> bool: ...
 
     def result(self) -> T:
         """Wait for it; what it raised is raised here."""
@@ -62,55 +63,18 @@ def ahead[A, T](pool: Pool, call: Callable[[A], T], arguments: Iterable[A]) -> I
                 pending.result()
 
 
-class _Answer[T]:
-    def __init__(self, call: Callable[[], T]) -> None:
-        self._call: Callable[[], T] | None = call
-        self._result: T | None = None
-        self._raised: BaseException | None = None
-
-    def run(self) -> None:
-        assert self._call is not None
-        try:
-            self._result = self._call()
-        except BaseException as error:
-            self._raised = error
-        self._call = None
-
-    @property
-    def is_done(self) -> bool:
-        return self._call is None
-
-    def result(self) -> T:
-        if self._raised is not None:
-            raise self._raised
-        return self._result  # type: ignore[return-value]
-
-
 class InTurn:
     """No pool: each call runs when it is submitted. For tests, and for programs whose parts know no threads."""
 
     size = 1
 
     def submit[T](self, call: Callable[[], T]) -> Pending[T]:
-        answer = _Answer(call)
-        answer.run()
-        if isinstance(answer._raised, Exception | None):
-            return answer
-        raise answer._raised  # a process that is gone goes no further
-
-
-class _Awaited[T](_Answer[T]):
-    def __init__(self, call: Callable[[], T]) -> None:
-        super().__init__(call)
-        self._ended = threading.Event()
-
-    def run(self) -> None:
-        super().run()
-        self._ended.set()
-
-    def result(self) -> T:
-        self._ended.wait()
-        return super().result()
+        answer = Future[T]()
+        try:
+            answer.set_result(call())
+        except Exception as error:  # any other ends the process, which goes no further
+            answer.set_exception(error)
+        return answer
 
 
 class Threads:
@@ -118,33 +82,15 @@ class Threads:
 
     def __init__(self, size: int = MOST) -> None:
         self.size = size
-        self._lock = threading.Lock()
-        self._calls: deque[_Awaited] = deque()  # type: ignore[type-arg]
-        self._has_calls = threading.Semaphore(0)
-        self._opened = 0
-        self._idle = 0
 
     def submit[T](self, call: Callable[[], T]) -> Pending[T]:
-        answer = _Awaited(call)
-        with self._lock:
-            self._calls.append(answer)
-            opens = len(self._calls) > self._idle and self._opened < self.size
-            self._opened += opens
-        if opens:
-            # They do nothing that could be lost: whoever submits waits for what it has submitted.
-            threading.Thread(target=self._work, name=f"leasehold-{self._opened}", daemon=True).start()
-        self._has_calls.release()
-        return answer
+        return self._opened.submit(call)
 
-    def _work(self) -> None:
-        while True:
-            with self._lock:
-                self._idle += 1
-            self._has_calls.acquire()
-            with self._lock:
-                self._idle -= 1
-                answer = self._calls.popleft()
-            answer.run()
+    @cached_property
+    def _opened(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor  # most functions never need a second thread
+
+        return ThreadPoolExecutor(self.size, "leasehold")
 
 
 def threads_for(memory_mb: int) -> Threads:
@@ -177,7 +123,7 @@ class Stopping:
     def stop(self) -> None:
         self._asked.set()
 
-    def on_sigterm(self) -> Callable[[], None]:
+    def on_sigterm(self) -> Callable[[], object]:
         """Stop when the process is asked to end; returns how to put the old signal handler back.
 
         Python lets only the main thread listen; a poller in another thread is stopped by `stop`.
@@ -185,12 +131,5 @@ class Stopping:
         if threading.current_thread() is not threading.main_thread():
             return lambda: None
 
-        def handle(_signal: int, _frame: FrameType | None) -> None:
-            self.stop()
-
-        before = signal.signal(signal.SIGTERM, handle)
-
-        def restore() -> None:
-            signal.signal(signal.SIGTERM, before)
-
-        return restore
+        before = signal.signal(signal.SIGTERM, lambda *_: self.stop())
+        return partial(signal.signal, signal.SIGTERM, before)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.ports import Caller
     from leasehold.kernel.retry import RetryPolicy
+    from leasehold.schemas.payload_models import PayloadModel, TypedPayload
     from leasehold.telemetry import Telemetry
 
 

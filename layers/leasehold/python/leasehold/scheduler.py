@@ -85,14 +85,13 @@ class JobScheduler:
         for handover in taken.handovers:
             try:
                 attempt = executor.begin(handover)
-                is_ready = isinstance(attempt, Attempt) and self._is_readable(attempt)
+                if isinstance(attempt, Attempt) and self._is_readable(attempt):
+                    self._attempts[attempt.job.job_id] = attempt
+                    jobs.append(attempt.job)
             except StoreUnavailableError:
                 if not jobs:
                     raise
                 break  # those that were started are the caller's; the others come back when their lease ends
-            if isinstance(attempt, Attempt) and is_ready:
-                self._attempts[attempt.job.job_id] = attempt
-                jobs.append(attempt.job)
         return jobs
 
     @staticmethod

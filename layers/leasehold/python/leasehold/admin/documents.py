@@ -10,8 +10,6 @@ from leasehold.admin.job_documents import (
     job_document,
     job_summary,
     picked,
-    retry_document,
-    schedule_document,
     set_only,
     time_text,
 )
@@ -32,11 +30,9 @@ if TYPE_CHECKING:
     from leasehold.direct_runs.model import DirectRequest
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.enqueue import Enqueued
-    from leasehold.kernel.errors import LeaseholdError
-    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry, Switch, Switches
-    from leasehold.limits.model import Rate
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.measure import Backlog
     from leasehold.operate.redrive import Redriven
@@ -71,10 +67,6 @@ def job_view_document(view: JobView) -> Document:
 def queue_document(view: QueueView) -> Document:
     items = [{"position": place, **job_summary(job)} for place, job in view.places]
     return {"items": items, "is_complete": view.is_complete}
-
-
-def schedule_view_document(view: ScheduleView) -> Document:
-    return schedule_document(view.schedule, view.next_runs)
 
 
 def control_document(control: Control) -> Document:
@@ -118,7 +110,7 @@ def last_hour_document(hour: LastHour) -> Document:
         **picked(hour, "start", "end", "complete_since"),
         "minutes": [{"at": to_text(at), "ended": _ends(ends)} for at, ends in hour.minutes],
         "types": {job_type: _ends(ends) for job_type, ends in sorted(hour.types.items())},
-        **({"lateness": picked(hour.lateness, "sample", "median", "p95", "longest")} if hour.lateness else {}),
+        **set_only(lateness=hour.lateness and picked(hour.lateness, "sample", "median", "p95", "longest")),
     }
 
 
@@ -143,12 +135,7 @@ def audit_document(record: AuditRecord) -> Document:
 
 
 def redriven_document(redriven: Redriven) -> Document:
-    error = error_document(redriven.error) if redriven.error else None
-    return {**picked(redriven, "dead_letter_id", "job_id"), **set_only(error=error)}
-
-
-def error_document(error: LeaseholdError) -> Document:
-    return {"code": error.code, "detail": str(error)}
+    return picked(redriven, "dead_letter_id", "job_id", "error")
 
 
 def direct_run_document(request: DirectRequest, now: datetime) -> Document:
@@ -172,23 +159,13 @@ def direct_run_document(request: DirectRequest, now: datetime) -> Document:
 
 
 def _switch(switch: Switch) -> Document:
-    circuit = switch.circuit
-    opened = None if circuit is None else picked(circuit, "probe_at", "probe")
+    opened = picked(switch.circuit, "probe_at", "probe") if switch.circuit else None
     return {**picked(switch, "by", "at", "reason"), **set_only(circuit=opened)}
 
 
 def _type(job_type: JobType) -> Document:
-    return {
-        **picked(job_type, "timeout", "priority", "max_attempts"),
-        "retry": retry_document(job_type.retry),
-        **picked(job_type, "on_full", "concurrency", "concurrency_per_key"),
-        **set_only(rate=_rate(job_type.rate), rate_per_key=_rate(job_type.rate_per_key)),
-        **picked(job_type, "resources"),
-    }
-
-
-def _rate(rate: Rate | None) -> Document | None:
-    return None if rate is None else {"count": rate.count, "seconds": rate.per.total_seconds()}
+    general = picked(job_type, "timeout", "priority", "max_attempts", "retry", "on_full")
+    return general | picked(job_type, "concurrency", "concurrency_per_key", "rate", "rate_per_key", "resources")
 
 
 def _counted(counted: Counted) -> Document:
@@ -205,10 +182,7 @@ def enqueued_document(enqueued: Enqueued) -> Document:
 
 def cancelled_document(cancelled: Cancelled) -> Document:
     """`job_ended` is False where the job runs, and was asked to stop; or `error` says why it was left as it is."""
-    return {
-        **picked(cancelled, "job_id", "job_ended"),
-        **set_only(error=error_document(cancelled.error) if cancelled.error else None),
-    }
+    return picked(cancelled, "job_id", "job_ended", "error")
 
 
 def trail_document(target: str, flaws: Sequence[Flaw]) -> Document:
@@ -243,14 +217,6 @@ class QueueView:
 
     places: tuple[tuple[int, Job], ...]
     is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """`run` is None while it goes on: what is known of it then stands on the job."""
-
-    job: Job
-    run: Run | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from statistics import quantiles
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.admin.pages import JobFilter
+from leasehold.admin.planning import run_lanes
 from leasehold.admin.scanning import QueryContext
 from leasehold.kernel.jobs import due_entry, ended_lane
 from leasehold.kernel.keys import Due, from_text, to_text
-from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
-from leasehold.kernel.transitions import ENDED, JobStatus
+from leasehold.kernel.transitions import ENDED, WAITING, JobStatus
 from leasehold.kernel.trust import is_trusted, trusted_jobs
 from leasehold.lean import dataclass
 from leasehold.operate.listings import job_id_in
@@ -61,12 +61,10 @@ class Counts:
         return sum(self.statuses.get(status, {}).values(), Counted(0))
 
 
-@dataclass(slots=True)
-class _Live:
-    """Jobs in the due index, as far as they were read."""
+class _Live(NamedTuple):
+    """Jobs in the due index, as far as they were read; of some states there may be more."""
 
     counted: Counter[tuple[JobStatus, str]]
-    # What may have been left unread.
     inexact: set[JobStatus]
 
 
@@ -81,31 +79,29 @@ def count_jobs(services: Services) -> Counts:
         for (status, job_type), counted in ahead(services.pool, lambda lane: _ended(*lane, services), lanes):
             if counted.value:
                 statuses[status][job_type] = counted
-    dead_letters = services.store.dead_letters.depth(limit=COUNT_LIMIT)
-    return Counts(at=context.now, statuses=statuses, dead_letters=Counted(dead_letters, dead_letters < COUNT_LIMIT))
+    dead_letters = _counted(services.store.dead_letters.depth(limit=COUNT_LIMIT))
+    return Counts(at=context.now, statuses=statuses, dead_letters=dead_letters)
 
 
 def _ended(status: JobStatus, job_type: str, services: Services) -> Counted:
     lane = ended_lane(status, job_type)
-    value = services.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=COUNT_LIMIT)
+    return _counted(services.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=COUNT_LIMIT))
+
+
+def _counted(value: int) -> Counted:
     return Counted(value, value < COUNT_LIMIT)
 
 
 def _live(services: Services, context: QueryContext) -> _Live:
     live = _Live(Counter(), set())
-    lanes = context.waiting_lanes(None)
-    service = [lane for level in lanes_by_priority(context.registry.shards) for lane in level]
-    wanted = [*service, *lanes.names[:_MOST_LANES]]
+    held, is_whole = context.waiting_lanes(None)
+    wanted = [*run_lanes(context.registry.shards), *held[:_MOST_LANES]]
     for _, found in ahead(services.pool, lambda lane: _count_lane(lane, services, context), wanted):
-        live.counted += found.counted
-        live.inexact |= found.inexact
-    if len(lanes.names) > _MOST_LANES or not lanes.is_whole:
-        live.inexact |= {JobStatus.PENDING, JobStatus.FAILED}
+        live.counted.update(found.counted)
+        live.inexact.update(found.inexact)
+    if len(held) > _MOST_LANES or not is_whole:
+        live.inexact.update(WAITING)
     return live
-
-
-def _is_counted(entry: DueJob) -> bool:
-    return not entry.status.has_ended and JobFilter().is_of_type(entry.job_type)
 
 
 def _count_lane(lane: str, services: Services, context: QueryContext) -> _Live:
@@ -119,10 +115,14 @@ def _count_lane(lane: str, services: Services, context: QueryContext) -> _Live:
         cursor = page.cursor
         if cursor is None:
             return live
-    live.inexact |= {JobStatus.PENDING, JobStatus.FAILED}
+    live.inexact.update(WAITING)
     if cursor is not None and Due.parse(str(cursor["due_key"])).at <= context.leases_over:
         live.inexact.add(JobStatus.IN_PROGRESS)
     return live
+
+
+def _is_counted(entry: DueJob) -> bool:
+    return not entry.status.has_ended and JobFilter().is_of_type(entry.job_type)
 
 
 HOUR = timedelta(hours=1)
@@ -159,8 +159,7 @@ class LastHour:
     lateness: Lateness | None
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
+class _End(NamedTuple):
     at: datetime
     status: JobStatus
     job_type: str
@@ -181,12 +180,11 @@ def last_hour(services: Services) -> LastHour | None:
             ends += read
             if not is_all:
                 complete_since = max(complete_since, read[-1].at)
-    first = start.replace(second=0, microsecond=0)
-    per_minute: dict[datetime, Counter[JobStatus]] = {first + n * _MINUTE: Counter() for n in range(61)}
-    per_type: dict[str, Counter[JobStatus]] = {}
+    per_minute = {_minute_of(start) + n * _MINUTE: Counter[JobStatus]() for n in range(61)}
+    per_type: defaultdict[str, Counter[JobStatus]] = defaultdict(Counter)
     for end in ends:
-        per_minute.setdefault(end.at.replace(second=0, microsecond=0), Counter())[end.status] += 1
-        per_type.setdefault(end.job_type, Counter())[end.status] += 1
+        per_minute.setdefault(_minute_of(end.at), Counter())[end.status] += 1
+        per_type[end.job_type][end.status] += 1
     return LastHour(
         start=start,
         end=now,
@@ -208,15 +206,15 @@ def _ends(status: JobStatus, job_type: str, start: datetime, services: Services)
         newest_first=True,
     )
     ends = [
-        _End(_ended_at(cast("str", record["ended_key"])), status, job_type, job_id)
+        _End(from_text(cast("str", record["ended_key"]).partition("#")[0]), status, job_type, job_id)
         for record in page.records
         if (job_id := job_id_in(record)) is not None and is_trusted(job_id, job_type, services)
     ]
     return ends, page.cursor is None or not ends
 
 
-def _ended_at(ended_key: str) -> datetime:
-    return from_text(ended_key.partition("#")[0])
+def _minute_of(at: datetime) -> datetime:
+    return at.replace(second=0, microsecond=0)
 
 
 def _lateness(ends: list[_End], services: Services) -> Lateness | None:

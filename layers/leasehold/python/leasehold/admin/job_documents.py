@@ -11,23 +11,28 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, assert_never
 
+from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.lanes import queue_of_lane
 from leasehold.kernel.payload_forms import shown_json
+from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
+from leasehold.limits.model import Rate
 from leasehold.schedules.recurrence import Cron, Every, explain
-from leasehold.webhooks.model import external_status, run_document, running_document
+from leasehold.webhooks.model import external_status, last_line, run_document, running_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from leasehold.admin.documents import ScheduleView
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job, Run
-    from leasehold.kernel.retry import RetryPolicy
-    from leasehold.schedules.model import Schedule
     from leasehold.schedules.recurrence import Recurrence
     from leasehold.templates.model import Template
+
+
+type Document = dict[str, object]
 
 
 def job_summary(job: Job) -> Document:
@@ -43,7 +48,7 @@ def job_summary(job: Job) -> Document:
         held_by=queue_of_lane(job.due_lane) if job.due_lane else None,
         **picked(job, "created_at", "created_by", "attempts", "max_attempts", "started_at"),
         ended_at=time_text(job.completed_at),
-        error=_last_line(job.last_error),
+        error=last_line(job.last_error),
         error_code=job.last_error_code,
         cancel_requested_at=job.cancel_requested,
         cancel_reason=job.cancel_reason,
@@ -64,8 +69,7 @@ def job_document(job: Job, dead_letter: DeadLetter | None = None) -> Document:
             lease=_lease(job),
             start_by=time_text(job.start_by),
             dedup_window=job.dedup.window if job.dedup else None,
-            retry=retry_document(job.retry) if job.retry else None,
-            **picked(job, "webhook", "trace"),
+            **picked(job, "retry", "webhook", "trace"),
             expires_at=epoch(job.expires_at),
         ),
         "runs": [*(run_of_job(job, run) for run in job.runs), *running_runs(job)],
@@ -90,7 +94,7 @@ def dead_letter_document(dead_letter: DeadLetter) -> Document:
         **picked(dead_letter, "id", "original_job_id", "job_type"),
         "payload": shown_json(dead_letter.payload_text),
         "failed_at": to_text(dead_letter.failed_at),
-        "failure_reason": _last_line(dead_letter.failure_reason),
+        "failure_reason": last_line(dead_letter.failure_reason),
         "error_code": dead_letter.error_code,
         "traceback": dead_letter.failure_reason,
         **picked(dead_letter, "attempts", "is_open"),
@@ -107,9 +111,8 @@ def dead_letter_summary(dead_letter: DeadLetter) -> Document:
 
 
 def _run_alone(dead_letter: DeadLetter, run: Run) -> Document:
-    told = {"run_id": run.run_id(dead_letter.id), "attempt": run.number, "status": str(run.outcome)}
     return {
-        **told,
+        **{"run_id": run.run_id(dead_letter.id), "attempt": run.number, "status": str(run.outcome)},
         **picked(run, "worker", "started_at", "ended_at", "error_code", "reason"),
         **set_only(traceback=run.error),
     }
@@ -121,15 +124,12 @@ def _lease(job: Job) -> Document | None:
     return set_only(holder=job.locked_by, since=time_text(job.locked_at), until=time_text(job.lock_expires_at))
 
 
-type Moment = dict[str, object]
-
-
-def timeline(job: Job, dead_letter: DeadLetter | None = None) -> list[Moment]:
+def timeline(job: Job, dead_letter: DeadLetter | None = None) -> list[Document]:
     """Each thing once, in order, the last ones possibly still to come; what is of one moment stays as it follows."""
     return sorted(_moments(job, dead_letter), key=lambda moment: str(moment["at"]))
 
 
-def _moments(job: Job, dead_letter: DeadLetter | None) -> Iterator[Moment]:
+def _moments(job: Job, dead_letter: DeadLetter | None) -> Iterator[Document]:
     yield _moment(job.created_at, "created", by=job.created_by)
     started_at = job.runs[0].started_at if job.runs else job.started_at
     # A job that was run before its time, or ended before it, has no use for that time any more.
@@ -149,12 +149,11 @@ def _moments(job: Job, dead_letter: DeadLetter | None) -> Iterator[Moment]:
         yield {"at": job.cancel_requested, "event": "cancel_requested"}
     yield from _now(job)
     if dead_letter is not None and dead_letter.resolution is not None and dead_letter.resolved_at is not None:
-        resolved = str(dead_letter.resolution)
-        who, why = dead_letter.resolved_by, dead_letter.resolved_reason
-        yield _moment(dead_letter.resolved_at, resolved, by=who, reason=why, job_id=dead_letter.redriven_as)
+        who, why, job_id = dead_letter.resolved_by, dead_letter.resolved_reason, dead_letter.redriven_as
+        yield _moment(dead_letter.resolved_at, dead_letter.resolution, by=who, reason=why, job_id=job_id)
 
 
-def _now(job: Job) -> Iterator[Moment]:
+def _now(job: Job) -> Iterator[Document]:
     """How it stands: what runs, what comes next, or how it ended, unless its last run says just that."""
     last = str(job.runs[-1].outcome).lower() if job.runs else None
     if job.completed_at is not None and last != str(job.status):
@@ -169,14 +168,12 @@ def _now(job: Job) -> Iterator[Moment]:
         yield _moment(job.due.at, "due")
 
 
-def _moment(at: datetime, event: str, **more: object) -> Moment:
-    return {"at": to_text(at), "event": event, **{name: value for name, value in more.items() if value is not None}}
+def _moment(at: datetime, event: str, **more: object) -> Document:
+    return {"at": to_text(at), "event": str(event), **set_only(**more)}
 
 
-type Document = dict[str, object]
-
-
-def schedule_document(schedule: Schedule, next_runs: Sequence[datetime] = ()) -> Document:
+def schedule_document(view: ScheduleView) -> Document:
+    schedule = view.schedule
     return {
         **picked(schedule, "name", "job_type"),
         "payload": shown_json(schedule.payload_text),
@@ -184,7 +181,7 @@ def schedule_document(schedule: Schedule, next_runs: Sequence[datetime] = ()) ->
         "plan": explain(schedule.recurrence),
         **picked(schedule, "enabled", "paused", "is_active", "missed", "missed_window", "overlap", "origin", "version"),
         **picked(schedule, "created_by", "is_mirrored"),
-        "next_runs": [to_text(each) for each in next_runs],
+        "next_runs": [to_text(each) for each in view.next_runs],
         **picked(schedule, "priority", "template", "last_triggered_at", "last_job_id", "mirror_error"),
     }
 
@@ -193,9 +190,8 @@ def template_document(template: Template) -> Document:
     return {
         **picked(template, "name", "job_type"),
         "payload": shown_json(template.payload_text),
-        **picked(template, "version", "created_by", "created_at", "priority", "max_attempts"),
-        **set_only(retry=retry_document(template.retry) if template.retry else None),
-        **picked(template, "webhook", "description"),
+        **picked(template, "version", "created_by", "created_at", "priority", "max_attempts", "retry", "webhook"),
+        **picked(template, "description"),
     }
 
 
@@ -206,10 +202,6 @@ def group_document(group: Group) -> Document:
         **picked(group, "callback_job_id", "turn"),
         **set_only(expires_at=epoch(group.expires_at)),
     }
-
-
-def retry_document(policy: RetryPolicy) -> Document:
-    return {"kind": type(policy).__name__.lower(), **picked(policy, *(each.name for each in fields(policy)))}
 
 
 def _recurrence(recurrence: Recurrence) -> Document:
@@ -237,13 +229,14 @@ def _plain(value: Any) -> Any:
             return value.value
         case tuple():
             return [_plain(each) for each in value] or None
+        case LeaseholdError():
+            return {"code": value.code, "detail": str(value)}
+        case Exponential() | Fixed() | Delays():
+            return {"kind": type(value).__name__.lower(), **picked(value, *(each.name for each in fields(value)))}
+        case Rate(count, per):
+            return {"count": count, "seconds": per.total_seconds()}
         case _:
             return value
-
-
-def _last_line(text: str | None) -> str | None:
-    """Of a traceback: the exception and its message."""
-    return text and text.rstrip().rpartition("\n")[2]
 
 
 def time_text(at: datetime | None) -> str | None:

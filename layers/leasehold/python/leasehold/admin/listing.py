@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
-from typing import TYPE_CHECKING, assert_never
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from leasehold.admin.pages import (
-    InvalidCursorError,
     Order,
     Page,
     Position,
@@ -14,16 +15,10 @@ from leasehold.admin.pages import (
     decode_cursor,
     encode_cursor,
     fingerprint,
+    pointless_cursor,
 )
 from leasehold.admin.planning import plan_of
-from leasehold.admin.scanning import (
-    TABLE_ORDER,
-    IndexScan,
-    MemberScan,
-    QueryContext,
-    job_id_of_entry,
-    read_page,
-)
+from leasehold.admin.scanning import TABLE_ORDER, QueryContext, read_page
 from leasehold.kernel import partitions
 from leasehold.kernel.job import Job, job_of
 from leasehold.kernel.keys import key_of
@@ -31,14 +26,14 @@ from leasehold.kernel.table import JOBS
 from leasehold.kernel.trust import is_trusted, report
 from leasehold.kernel.unreadable import read_each
 from leasehold.lean import dataclass
+from leasehold.operate.listings import job_id_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Sequence
 
     from leasehold.admin.pages import JobFilter
     from leasehold.admin.planning import Stage
-    from leasehold.admin.scanning import Scan
+    from leasehold.admin.scanning import IndexScan
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
@@ -53,21 +48,21 @@ _BATCH = 100
 
 def list_jobs(wanted: JobFilter, services: Services, *, limit: object, cursor: str | None) -> Page[Job]:
     most = check_limit(limit)
-    start = None if cursor is None else decode_cursor(cursor, wanted.fingerprint)
+    start = Position("", None) if cursor is None else decode_cursor(cursor, wanted.fingerprint)
     if not wanted.wanted_statuses:
         return Page(items=())
     context = QueryContext(services)
     plan = plan_of(wanted, context.registry)
     builder = _PageBuilder(wanted, context, most)
-    end = builder.fill(plan.stages, start)
+    end = builder.fill(plan.stages, start) if wanted.group_id is None else builder.fill_with_members(start.below)
     scan = builder.scan
     return Page(
         items=tuple(builder.jobs()),
         cursor=None if end is None else encode_cursor(end, wanted.fingerprint),
-        order=plan.order if scan is None else scan.order,
+        order=plan.order if scan is None else scan.source.order,
         is_ordered=plan.is_ordered(wanted, context),
         searched=builder.searched,
-        reached=_time_of(scan, end),
+        reached=None if scan is None or end is None or end.below is None else scan.source.time_of(end.below),
         unreadable=tuple(builder.unreadable),
     )
 
@@ -84,70 +79,37 @@ class _PageBuilder:
     unreadable: list[Unreadable] = field(default_factory=list)
     searched: int = 0
     # The last that was read.
-    scan: Scan | None = None
+    scan: IndexScan | None = None
     stage: Stage | None = None
 
-    def fill(self, stages: Sequence[Stage], start: Position | None) -> Position | None:
+    def fill(self, stages: Sequence[Stage], start: Position) -> Position | None:
         """Gather what the page has room for; returns where the next one starts, None if the listing is over."""
         for stage in stages:
-            if start is not None and stage.name < start.scan.partition(":")[0]:
+            if stage.name < start.scan.partition(":")[0]:
                 continue
             if self.context.budget.left <= stage.cost + _FETCH:
                 return Position(f"{stage.name}:", None)
-            for scan, below in self._scans(stage, start):
-                if not self._can_read(scan):
-                    return Position(scan.name, below)
-                self.scan, self.stage = scan, stage
-                rest = self._read(scan, below)
-                if rest is not None:
-                    return Position(scan.name, rest)
+            for scan in stage.scans(self.wanted, self.context):
+                if scan.name < start.scan:
+                    continue
+                below = start.below if start.scan == scan.name else None
+                if below is not None and not scan.is_position(below):
+                    raise pointless_cursor(below)
+                if self._can_read(scan):
+                    self.scan, self.stage = scan, stage
+                    below = self._read(scan, below)
+                    if below is None:
+                        continue
+                return Position(scan.name, below)
         return None
 
-    def jobs(self) -> list[Job]:
-        """The jobs of the page, as they are now, as far as they still match."""
-        services = self.context.services
-        listed = [each for _, each in sorted(self.found, key=lambda each: each[0], reverse=True)]
-        fetched = self._look_up([each for each in listed if not isinstance(each, Job)])
-        read = [each if isinstance(each, Job) else fetched.get(each) for each in listed]
-        # An index that lags may show a job in the lane that it left, too.
-        jobs = {job.job_id: job for job in read if job is not None}
-        matching = [job for job in jobs.values() if self._is_listed(job)]
-        is_second_look = self.stage is not None and self.stage.without_key_holders
-        return _without_key_holders(matching, services) if is_second_look else matching
-
-    def _is_listed(self, job: Job) -> bool:
-        return self.wanted.matches(job) and is_trusted(job.job_id, job.job_type, self.context.services)
-
-    def _look_up(self, job_ids: Sequence[JobId]) -> dict[JobId, Job]:
-        fetched, damaged = self.context.services.store.listings.look_up(job_ids) if job_ids else ({}, [])
-        self.unreadable += damaged
-        return fetched
-
-    def _scans(self, stage: Stage, start: Position | None) -> Iterator[tuple[Scan, str | None]]:
-        """The scans from where the last page ended."""
-        for scan in stage.scans(self.wanted, self.context):
-            below = start.below if start is not None and start.scan == scan.name else None
-            if below is not None and not scan.is_position(below):
-                raise InvalidCursorError(below, "this cursor points nowhere", "Start again without a cursor.")
-            if start is None or scan.name >= start.scan:
-                yield scan, below
-
-    def _can_read(self, scan: Scan) -> bool:
+    def _can_read(self, scan: IndexScan) -> bool:
         """One request for each partition, and room on the page; a page is of one order."""
-        is_in_order = not self.found or self.scan is None or self.scan.order is scan.order
-        needed = 1 if isinstance(scan, MemberScan) else len(scan.partitions) + _FETCH
-        return is_in_order and self.context.budget.left >= needed and len(self.found) < self.limit
+        is_in_order = not self.found or self.scan is None or self.scan.source.order is scan.source.order
+        has_requests = self.context.budget.left >= len(scan.partitions) + _FETCH
+        return is_in_order and has_requests and len(self.found) < self.limit
 
-    def _read(self, scan: Scan, below: str | None) -> str | None:
-        match scan:
-            case MemberScan():
-                return self._read_members(scan, below)
-            case IndexScan():
-                return self._read_entries(scan, below)
-            case _:
-                assert_never(scan)
-
-    def _read_entries(self, scan: IndexScan, below: str | None) -> str | None:
+    def _read(self, scan: IndexScan, below: str | None) -> str | None:
         services, room = self.context.services, self.limit - len(self.found)
         page = read_page(services.store.table, scan, below, room, self.context.budget, reserve=_FETCH)
         for sort_key, record in page.entries:
@@ -155,16 +117,23 @@ class _PageBuilder:
                 listed = read_each([record], job_of)
                 self.found += [(sort_key, each) for each in listed.items]
                 self.unreadable += listed.unreadable
-            elif (job_id := job_id_of_entry(record)) is not None:
+            elif (job_id := job_id_in(record)) is not None:
                 self.found.append((sort_key, job_id))
             else:
                 report(f"{record['PK']!r} {record['SK']!r}", "a listing met it, and it is no job's", services)
         self.searched += page.searched
         return page.below
 
-    def _read_members(self, scan: MemberScan, below: str | None) -> str | None:
-        """Those that match, the last first; returns the number above which all were looked at, None after the first."""
-        group, budget = scan.group, self.context.budget
+    def fill_with_members(self, below: str | None) -> Position | None:
+        """The members of a group, whose ids follow from their numbers: the last first."""
+        from leasehold.groups.stop import find_group
+
+        if below is not None and not re.fullmatch(r"\d{1,7}", below):
+            raise pointless_cursor(below)
+        budget = self.context.budget
+        budget.spend()
+        group = find_group(self.wanted.group_id, self.context.services)
+        # All from this number on were looked at.
         top = group.made if below is None else min(int(below), group.made)
         while top > 0 and budget.left and len(self.found) < self.limit:
             numbers = range(top - 1, max(top - 1 - _BATCH, -1), -1)
@@ -178,7 +147,26 @@ class _PageBuilder:
                     self.found.append((f"{number:07d}", job))
                     if len(self.found) == self.limit:
                         break
-        return str(top) if top > 0 else None
+        return Position("1-members:", str(top)) if top > 0 else None
+
+    def jobs(self) -> list[Job]:
+        """The jobs of the page, as they are now, as far as they still match."""
+        listed = [each for _, each in sorted(self.found, key=itemgetter(0), reverse=True)]
+        fetched = self._look_up([each for each in listed if not isinstance(each, Job)])
+        read = (each if isinstance(each, Job) else fetched.get(each) for each in listed)
+        # An index that lags may show a job in the lane that it left, too.
+        jobs = {job.job_id: job for job in read if job is not None}
+        matching = [job for job in jobs.values() if self._is_listed(job)]
+        is_second_look = self.stage is not None and self.stage.without_key_holders
+        return _without_key_holders(matching, self.context.services) if is_second_look else matching
+
+    def _is_listed(self, job: Job) -> bool:
+        return self.wanted.matches(job) and is_trusted(job.job_id, job.job_type, self.context.services)
+
+    def _look_up(self, job_ids: Sequence[JobId]) -> dict[JobId, Job]:
+        fetched, damaged = self.context.services.store.listings.look_up(job_ids) if job_ids else ({}, [])
+        self.unreadable += damaged
+        return fetched
 
 
 def _without_key_holders(jobs: list[Job], services: Services) -> list[Job]:
@@ -187,12 +175,6 @@ def _without_key_holders(jobs: list[Job], services: Services) -> list[Job]:
     records = services.store.table.get_many(refs) if refs else []
     holders = {record["job_sk"] for record in records}
     return [job for job in jobs if key_of(job.job_id).sk not in holders]
-
-
-def _time_of(scan: Scan | None, end: Position | None) -> datetime | None:
-    if end is None or end.below is None or not isinstance(scan, IndexScan):
-        return None
-    return scan.source.time_of(end.below)
 
 
 def list_named[Item](
@@ -208,7 +190,7 @@ def list_named[Item](
     if cursor is not None:
         scan, name = decode_cursor(cursor, own)
         if scan != partition or not name:
-            raise InvalidCursorError(cursor, "this cursor points nowhere", "Start again without a cursor.")
+            raise pointless_cursor(cursor)
         after = {"PK": partition, "SK": name}
     page = services.store.table.query(JOBS, partition, limit=most, after=after)
     end = None if page.cursor is None else encode_cursor(Position(partition, str(page.cursor["SK"])), own)

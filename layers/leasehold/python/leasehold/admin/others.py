@@ -31,16 +31,16 @@ from leasehold.admin.scanning import (
 from leasehold.audit.keys import audit_partition, audit_record_key
 from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
 from leasehold.audit.roots import check_roots, verify, verify_all
-from leasehold.groups.records import GROUP, LISTED, group_key, group_of, group_of_partition
+from leasehold.groups.records import LISTED, group_of, listed_group_key
 from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.times import instant
-from leasehold.kernel.trust import is_trusted_dead_letter
 from leasehold.kernel.unreadable import read_each
 from leasehold.lean import dataclass
+from leasehold.operate.dead_letters import is_trusted_dead_letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +120,7 @@ def _listed[Item](
     return Page(
         items=tuple(found[each.values] for each in keys if each.values in found),
         cursor=None if page.below is None else encode_cursor(Position(scan.name, page.below), mark),
-        order=scan.order,
+        order=scan.source.order,
         searched=page.searched,
         reached=None if page.below is None else scan.source.time_of(page.below),
         unreadable=tuple(things.unreadable),
@@ -140,14 +140,7 @@ def list_groups(services: Services, *, limit: object, cursor: str | None) -> Pag
             "this deployment has no ended index, from which groups are listed",
             "Deploy with it, or look at a group by its id.",
         )
-    return _listed(_SCAN, _FINGERPRINT, services, _group_key, group_of, limit=limit, cursor=cursor)
-
-
-def _group_key(entry: Record) -> Key | None:
-    """Only a group's own key makes a group of what stands in this lane."""
-    own = cast("str", entry["PK"]) if entry["SK"] == GROUP else ""
-    group_id = group_of_partition(own)
-    return None if group_id is None else group_key(group_id)
+    return _listed(_SCAN, _FINGERPRINT, services, listed_group_key, group_of, limit=limit, cursor=cursor)
 
 
 class Auditor:

@@ -255,8 +255,12 @@ def decode_position(cursor: str | None, fingerprint: str, scan: IndexScan) -> st
         return None
     name, below = decode_cursor(cursor, fingerprint)
     if name != scan.name or below is None or not scan.is_position(below):
-        raise InvalidCursorError(cursor, "this cursor points nowhere", _FIX)
+        raise pointless_cursor(cursor)
     return below
+
+
+def pointless_cursor(cursor: str) -> InvalidCursorError:
+    return InvalidCursorError(cursor, "this cursor points nowhere", _FIX)
 
 
 def check_limit(limit: object) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.admin.documents import Control, JobsToCancel, JobView, QueueView, RunView, ScheduleView
+from leasehold.admin.documents import Control, JobsToCancel, JobView, QueueView, ScheduleView
 from leasehold.admin.figures import count_jobs, last_hour
 from leasehold.admin.listing import list_jobs, list_named
 from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
@@ -23,8 +23,8 @@ from leasehold.operate.operator import Operator
 from leasehold.operate.order import MAX_PLACES, line_of, place_of
 from leasehold.pool import ahead
 from leasehold.schedules import verbs as schedules_engine
+from leasehold.schedules.model import coming_slots
 from leasehold.schedules.records import SCHEDULE, schedule_of
-from leasehold.schedules.recurrence import slots_after
 from leasehold.schemas.examples import with_example
 from leasehold.schemas.records import read_schema
 from leasehold.templates.records import TEMPLATE, template_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leasehold.admin.pages import Page
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.job import Job
+    from leasehold.kernel.job import Job, Run
     from leasehold.kernel.services import Services
     from leasehold.operate.measure import Backlog
     from leasehold.queue import Queue
@@ -127,9 +127,12 @@ class Reader:
         places = [(first + number, jobs[each]) for number, each in enumerate(wanted) if each in jobs]
         return QueueView(tuple(each for each in places if each[1].status.is_waiting), line.is_complete)
 
-    def run(self, run_id: str) -> RunView:
-        """A run by its id, `<job id>.<number>`; old runs are dropped from a long history."""
-        return RunView(*find_run(run_id, self._services))
+    def run(self, run_id: str) -> tuple[Job, Run | None]:
+        """A run by its id, `<job id>.<number>`, with its job; None of one that goes on: then the job knows it.
+
+        Old runs are dropped from a long history.
+        """
+        return find_run(run_id, self._services)
 
     def dead_letters(
         self, wanted: DeadLetterFilter | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
@@ -206,10 +209,7 @@ class Reader:
 
     def view_of_schedule(self, schedule: Schedule, *, next_runs: int = 5) -> ScheduleView:
         """One that was read, or made, just now: with its coming slots."""
-        if not schedule.is_active:
-            return ScheduleView(schedule)
-        start = max(schedule.cursor, self._services.clock.now())
-        return ScheduleView(schedule, tuple(islice(slots_after(schedule.recurrence, start), next_runs)))
+        return ScheduleView(schedule, tuple(islice(coming_slots(schedule, self._services.clock.now()), next_runs)))
 
 
 class Admin:

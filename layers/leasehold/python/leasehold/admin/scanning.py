@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar, cast
+from operator import itemgetter
+from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.pages import Order
-from leasehold.kernel.keys import JobId, from_text, job_id_at
-from leasehold.kernel.lanes import service_lanes
+from leasehold.kernel.keys import from_text
+from leasehold.kernel.lanes import service_lanes, type_of_queue
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
@@ -22,10 +23,9 @@ from leasehold.limits.model import is_group_scope
 from leasehold.limits.waiting import is_told_by_name, lanes_by_name, lanes_waiting_for, waiting_scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.groups.model import Group
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Condition, Index, Record, Table, TableDefinition
@@ -53,50 +53,44 @@ class ScanPage:
         return [record for _, record in self.entries]
 
 
-@dataclass(slots=True)
-class _PartitionReader:
-    partition: str
-    # The last sort key that was read; None before the first read.
-    at: str | None
-    is_started: bool = False
-    is_over: bool = False
+# Where a partition stands that was not read yet, and one that was read to its end: beyond every sort key.
+_UNREAD, _OVER = "~", ""
 
 
 def read_page(
     table: Table, scan: IndexScan, below: str | None, wanted: int, budget: Budget, *, reserve: int = 0
 ) -> ScanPage:
     """Entries from below a position on. The budget has at least one request for each partition, and `reserve` more."""
-    readers = [_PartitionReader(partition, below) for partition in scan.partitions]
+    reached = dict.fromkeys(scan.partitions, below or _UNREAD)
     found: list[tuple[str, Record]] = []
     searched = 0
-    while budget.left > reserve and (reader := _furthest_behind(readers)) is not None:
-        frontier = _frontier(readers)
-        if frontier is not None and sum(sort_key >= frontier for sort_key, _ in found) >= wanted:
+    # The frontier is where the partition stands that has come down the least: it is read on.
+    while budget.left > reserve and (frontier := max(reached.values(), default=_OVER)) != _OVER:
+        if sum(sort_key >= frontier for sort_key, _ in found) >= wanted:
             break
+        partition = max(reached, key=reached.__getitem__)
         budget.spend()
-        records, read = _read_on(table, scan, reader, wanted)
+        limit = _look(scan, wanted, is_first=frontier in {below, _UNREAD})
+        records, read, reached[partition] = _read_on(table, scan, partition, frontier, limit)
         found += records
         searched += read
-    frontier = _frontier(readers)
-    complete = sorted((each for each in found if frontier is None or each[0] >= frontier), key=_sort_key, reverse=True)
+    frontier = max(reached.values(), default=_OVER)
+    complete = sorted((each for each in found if each[0] >= frontier), key=itemgetter(0), reverse=True)
     if len(complete) > wanted:
         frontier = complete[wanted - 1][0]
-    return ScanPage(complete[:wanted], frontier, searched)
+    return ScanPage(complete[:wanted], frontier or None, searched)
 
 
 def _read_on(
-    table: Table, scan: IndexScan, reader: _PartitionReader, wanted: int
-) -> tuple[list[tuple[str, Record]], int]:
-    """One request along one partition; what it found, and how many entries it read."""
-    sort, limit, before = scan.source.sort, _look(scan, reader, wanted), reader.at
-    last = min((bound for bound in (before, scan.last) if bound is not None), default=None)
-    reader.is_started = True
+    table: Table, scan: IndexScan, partition: str, at: str, limit: int
+) -> tuple[list[tuple[str, Record]], int, str]:
+    """One request along one partition; what it found, how many entries it read, and where the partition stands now."""
+    last = min((bound for bound in (at, scan.last) if bound not in {_UNREAD, None}), default=None)
     if scan.first is not None and last is not None and last < scan.first:
-        reader.is_over = True  # as only a forged position can say
-        return [], 0
+        return [], 0, _OVER  # as only a forged position can say
     page = table.query(
         scan.source.table,
-        reader.partition,
+        partition,
         index=scan.source.index,
         first=scan.first,
         last=last,
@@ -105,44 +99,22 @@ def _read_on(
         where=scan.where,
         consistent=False,
     )
-    if page.cursor is None:
-        reader.is_over = True
-    else:
-        reader.at = cast("str", page.cursor[sort])
+    sort = scan.source.sort
     # Bounds are included: the entry at which the last read ended comes again.
-    keyed = [(cast("str", record[sort]), record) for record in page.records if record[sort] != before]
+    keyed = [(cast("str", record[sort]), record) for record in page.records if record[sort] != at]
     # A read that a filter thinned out says how much of it is left, not how much there was, unless it was full.
     read = limit if scan.where and page.cursor is not None else len(page.records)
-    return [each for each in keyed if scan.keep is None or scan.keep(each[1])], read
+    kept = [each for each in keyed if scan.keep is None or scan.keep(each[1])]
+    return kept, read, _OVER if page.cursor is None else cast("str", page.cursor[sort])
 
 
-def _look(scan: IndexScan, reader: _PartitionReader, wanted: int) -> int:
-    if not scan.is_filtered:
+def _look(scan: IndexScan, wanted: int, *, is_first: bool) -> int:
+    if not scan.where and scan.keep is None:
         # One for the entry that comes again, and one so that a page that is exactly full knows whether more follow.
         return wanted + 2
-    if reader.is_started or scan.source.index is not None:
-        return _FURTHER_LOOK
-    return min(_FIRST_LOOK * wanted + 2, _FURTHER_LOOK)
-
-
-def _furthest_behind(readers: Sequence[_PartitionReader]) -> _PartitionReader | None:
-    """Who holds the frontier up: a reader that was not read yet, else the one that has come down the least."""
-    unread = [reader for reader in readers if not reader.is_started]
-    if unread:
-        return unread[0]
-    going = [reader for reader in readers if not reader.is_over]
-    return max(going, key=lambda reader: reader.at or "") if going else None
-
-
-def _frontier(readers: Sequence[_PartitionReader]) -> str | None:
-    """The line that every reader has reached; None if all are over. Before each was read there is none: above all."""
-    if any(not reader.is_started for reader in readers):
-        return "~"
-    return max((cast("str", reader.at) for reader in readers if not reader.is_over), default=None)
-
-
-def _sort_key(each: tuple[str, Record]) -> str:
-    return each[0]
+    if scan.source.index is None and is_first:
+        return min(_FIRST_LOOK * wanted + 2, _FURTHER_LOOK)
+    return _FURTHER_LOOK
 
 
 # With the registry and the jobs themselves, which an index does not hold, that makes ten requests.
@@ -195,38 +167,8 @@ class IndexScan:
     # Whether an entry can match, by what the index shows of it.
     keep: Callable[[Record], bool] | None = None
 
-    @property
-    def is_filtered(self) -> bool:
-        return bool(self.where) or self.keep is not None
-
-    @property
-    def order(self) -> Order:
-        return self.source.order
-
     def is_position(self, text: str) -> bool:
         return re.fullmatch(self.source.sort_key, text) is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberScan:
-    """The members of a group, whose ids follow from their numbers; the last first."""
-
-    name: str
-    group: Group
-    order: ClassVar = Order.MEMBER
-
-    def is_position(self, text: str) -> bool:
-        return re.fullmatch(r"\d{1,7}", text) is not None
-
-
-type Scan = IndexScan | MemberScan
-
-
-def job_id_of_entry(record: Record) -> JobId | None:
-    """The job that an entry of an index, or a dedup record, stands for; None if there can be no such job."""
-    names = ("job_pk", "job_sk") if "job_sk" in record else ("PK", "SK")
-    pk, sk = (cast("str", record.get(name, "")) for name in names)
-    return job_id_at(pk, sk)
 
 
 _SCOPES_READ = 1000
@@ -251,50 +193,30 @@ class QueryContext:
         leases = (each.lease_length for each in self.registry.types.values())
         return self.now + max(leases, default=timedelta(0)) + CLOCK_TOLERANCE
 
-    def group(self, group_id: str) -> Group:
-        self.budget.spend()
-        from leasehold.groups.stop import find_group
-
-        return find_group(group_id, self.services)
-
-    def waiting_lanes(self, job_type: str | None) -> WaitingLanes:
-        """Where jobs are held. Lanes of keys are named after them; those of other scopes are read, a few of these."""
+    def waiting_lanes(self, job_type: str | None) -> tuple[list[str], bool]:
+        """Where jobs are held, and whether that is all. Lanes of keys are named after them; a few others are read."""
         self.budget.spend(1 + len(service_lanes(self.registry.shards)))
-        lanes: set[str] = set()
-        unread = 0
-        reads = 0
-        for scope in waiting_scopes(self.services, limit=_SCOPES_READ):
-            found = [*lanes_by_name(scope)]
-            if not is_told_by_name(scope) and reads < _LINES_READ:
-                self.budget.spend()
-                reads += 1
-                read = lanes_waiting_for(scope, self.services, limit=_LANES_READ)
-                unread += len(read) == _LANES_READ
-                found += read
-            elif not is_told_by_name(scope):
-                unread += 1
-            lanes |= {lane.name for lane in found if job_type is None or _is_of_type(lane.queue, job_type)}
-        return WaitingLanes(sorted(lanes), is_whole=unread == 0)
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingLanes:
-    """Names of lanes; there are more where it is not whole."""
-
-    names: Sequence[str]
-    is_whole: bool
-
-
-def _is_of_type(queue: str, job_type: str) -> bool:
-    return is_group_scope(queue) or queue.partition("#")[0] == job_type
+        scopes = waiting_scopes(self.services, limit=_SCOPES_READ)
+        lanes = [lane for scope in scopes for lane in lanes_by_name(scope)]
+        lines = [scope for scope in scopes if not is_told_by_name(scope)]
+        is_whole = len(lines) <= _LINES_READ
+        for scope in lines[:_LINES_READ]:
+            self.budget.spend()
+            read = lanes_waiting_for(scope, self.services, limit=_LANES_READ)
+            is_whole &= len(read) < _LANES_READ
+            lanes += read
+        wanted = (lane for lane in lanes if is_group_scope(lane.queue) or job_type in {None, type_of_queue(lane.queue)})
+        return sorted({lane.name for lane in wanted}), is_whole
 
 
 MAX_REQUESTS = 10
 
 
+@dataclass(slots=True)
 class Budget:
-    def __init__(self, requests: int = MAX_REQUESTS) -> None:
-        self.left = requests
+    """How many requests are left to a listing."""
+
+    left: int = MAX_REQUESTS
 
     def spend(self, requests: int = 1) -> None:
         assert self.left >= requests, "a listing must look at its budget before it reads"

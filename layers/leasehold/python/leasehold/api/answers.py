@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from dataclasses import field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
 from leasehold.api import errors as api
 from leasehold.kernel import errors
@@ -39,47 +37,31 @@ class Answer:
 
     @classmethod
     def from_text(cls, text: str) -> Answer:
-        kept = json.loads(text)
-        return cls(status=kept["status"], document=kept["document"])
+        return cls(**json.loads(text))
 
 
 PROBLEM = "application/problem+json"
 INTERNAL = "internal_error"
 
 # By the code of the nearest class; whatever is not in here is ours to repair, and a 500.
-STATUSES: dict[str, int] = {
-    "invalid_input": 400,
-    "unknown_job_type": 422,
-    "unknown_template": 422,
-    "invalid_payload": 422,
-    "invalid_member": 422,
-    "no_common_order": 422,
-    "payload_too_large": 413,
-    "refused": 409,
-    "system_halted": 423,
-    "job_type_paused": 423,
-    "not_deployed": 503,
-    "job_not_found": 404,
-    "schedule_not_found": 404,
-    "group_not_found": 404,
-    "webhooks_off": 422,
-    "idempotency_key_reused": 422,
-    "identity_unknown": 401,
-    "lease_lost": 409,
-    "store_error": 503,
-    "record_unreadable": 422,
-    "transaction_refused": 409,
-    "dispatch_failed": 503,
-    "mirror_failed": 503,
-    "direct_run_timeout": 429,
-    "not_authenticated": 401,
-    "not_allowed": 403,
-    "route_not_found": 404,
-    "template_not_found": 404,
-    "method_not_allowed": 405,
-    "request_too_large": 413,
-    "unsupported_content_type": 415,
+_CODES = {
+    400: {"invalid_input"},
+    401: {"identity_unknown", "not_authenticated"},
+    403: {"not_allowed"},
+    404: {"job_not_found", "schedule_not_found", "group_not_found", "template_not_found", "route_not_found"},
+    405: {"method_not_allowed"},
+    409: {"refused", "lease_lost", "transaction_refused"},
+    413: {"payload_too_large", "request_too_large"},
+    415: {"unsupported_content_type"},
+    422: {
+        *("unknown_job_type", "unknown_template", "invalid_payload", "invalid_member", "no_common_order"),
+        *("webhooks_off", "idempotency_key_reused", "record_unreadable"),
+    },
+    423: {"system_halted", "job_type_paused"},
+    429: {"direct_run_timeout"},
+    503: {"not_deployed", "store_error", "dispatch_failed", "mirror_failed"},
 }
+STATUSES = {code: status for status, codes in _CODES.items() for code in codes}
 _RETRY_AFTER_SECONDS = {423: "60", 429: "5", 503: "5"}
 # What else an error knows that a program can use.
 _DETAILS = ("existing", "path", "member", "state", "schedules", "limit")
@@ -124,36 +106,3 @@ def _problem(status: int, code: str, detail: str, headers: dict[str, str], **ext
         **extra,
     }
     return Answer(status=status, document=document, content_type=PROBLEM, headers=headers)
-
-
-def event_of(
-    method: str,
-    path: str,
-    query: str = "",
-    headers: Mapping[str, str] | None = None,
-    body: bytes = b"",
-    *,
-    authorizer: Mapping[str, Any] | None = None,
-    request_id: str = "local",
-) -> dict[str, Any]:
-    """`path` is quoted, as it came; `headers` have lower-case names. Nobody is authenticated unless it is said."""
-    decoded = unquote(path)
-    context: dict[str, Any] = {
-        "http": {"method": method, "path": decoded},
-        "stage": "$default",
-        "requestId": request_id,
-    }
-    if authorizer is not None:
-        context["authorizer"] = dict(authorizer)
-    event: dict[str, Any] = {
-        "version": "2.0",
-        "routeKey": "ANY /api/{proxy+}",
-        "rawPath": decoded,
-        "rawQueryString": query,
-        "headers": dict(headers or {}),
-        "requestContext": context,
-        "isBase64Encoded": False,
-    }
-    if body:
-        event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
-    return event

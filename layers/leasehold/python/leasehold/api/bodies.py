@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from leasehold.admin.pages import MAX_LIMIT
-from leasehold.api.requests import Moment, Word
+from leasehold.api.requests import DeadLetterFilters, Moment, Span, Word
 from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job import MAX_REASON_BYTES
@@ -39,19 +39,22 @@ class ReasonBody(ActionBody):
     may_be_left_out: ClassVar = True
 
 
-class MemberBody(Body):
+class _JobOptions(Body):
+    priority: Priority | None = None
+    max_attempts: Attempts | None = None
+    retry: Retry | None = None
+    webhook: Webhook | None = None
+
+
+class MemberBody(_JobOptions):
     """A job of a group; the group decides when it runs."""
 
     job_type: Word | None = None
     payload: JsonValue = None
     start_by: Moment | None = None
-    priority: Priority | None = None
-    max_attempts: Attempts | None = None
     concurrency_key: Word | None = None
     template: Word | None = None
     template_id: Annotated[Word | None, Field(description="another name of `template`")] = None
-    retry: Retry | None = None
-    webhook: Webhook | None = None
 
     @property
     def template_name(self) -> str | None:
@@ -64,7 +67,7 @@ class MemberBody(Body):
         return self
 
 
-class NewJobBody(MemberBody):
+class NewJobBody(ActionBody, MemberBody):
     """A job. Either `job_type` or a `template` that brings one; `run_in` is in seconds."""
 
     run_at: Moment | None = None
@@ -72,7 +75,6 @@ class NewJobBody(MemberBody):
     dedup_key: Word | None = None
     dedup_window: Window | None = None
     on_duplicate: Literal["return_existing", "raise", "replace"] = "return_existing"
-    reason: Reason = ""
 
 
 class RetryBody(ReasonBody):
@@ -152,29 +154,26 @@ class CancelManyBody(ActionBody):
         return self
 
 
-class RedriveManyBody(ActionBody):
+class RedriveManyBody(DeadLetterFilters, ActionBody):
     """The oldest that match, at most `limit` of them; `dry_run` only says which these are."""
 
-    job_type: Word | None = None
-    failed_from: Moment | None = None
-    failed_to: Moment | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 25
     dry_run: bool = False
 
 
-class SchedulePlan(Body):
+class SchedulePlan(ActionBody):
     """Either `every` (seconds) or a five-field `cron` line."""
 
     job_type: Word | None = None
     payload: JsonValue = None
     template: Word | None = None
-    every: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)] | None = None
+    every: Span | None = None
     cron: Word | None = None
     timezone: Word | None = None
     on_dst_gap: Literal["once", "skip"] | None = None
     on_dst_overlap: Literal["once", "both", "skip"] | None = None
     missed: Literal["latest", "all", "skip"] | None = None
-    missed_window: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)] | None = None
+    missed_window: Span | None = None
     overlap: Literal["allow", "skip", "queue"] | None = None
     priority: Priority | None = None
 
@@ -182,14 +181,12 @@ class SchedulePlan(Body):
 class NewScheduleBody(SchedulePlan):
     name: Word
     enabled: bool = True
-    reason: Reason = ""
 
 
 class ScheduleBody(SchedulePlan):
     """What is left out stays as it is."""
 
     enabled: bool | None = None
-    reason: Reason = ""
 
 
 class BackfillBody(ActionBody):
@@ -203,19 +200,14 @@ class BackfillBody(ActionBody):
     beyond_retention: bool = False
 
 
-class TemplatePreset(Body):
+class TemplatePreset(ActionBody, _JobOptions):
     payload: dict[str, JsonValue] | None = None
-    priority: Priority | None = None
-    max_attempts: Attempts | None = None
-    retry: Retry | None = None
-    webhook: Webhook | None = None
     description: Annotated[str, StringConstraints(min_length=1, max_length=1024)] | None = None
 
 
 class NewTemplateBody(TemplatePreset):
     name: Word
     job_type: Word
-    reason: Reason = ""
 
 
 class TemplateBody(TemplatePreset):
@@ -223,7 +215,6 @@ class TemplateBody(TemplatePreset):
 
     job_type: Word | None = None
     remove: list[Word] = Field(default=[], max_length=10)
-    reason: Reason = ""
 
 
 class NewGroupBody(ActionBody):
@@ -244,12 +235,8 @@ def job_of(body: MemberBody) -> NewJob:
 
 def options_of(body: Body) -> dict[str, Any]:
     """What a body says, as the verbs of the library take it."""
-    converted = {name: value if value is None else _CONVERT.get(name, _as_it_is)(value) for name, value in body}
-    return {"job" if name == "job_type" else name: value for name, value in converted.items()}
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+    converted = {name: _CONVERT[name](value) for name, value in body if value is not None and name in _CONVERT}
+    return {"job" if name == "job_type" else name: converted.get(name, value) for name, value in body}
 
 
 def _duration(seconds: float) -> timedelta:
@@ -278,7 +265,7 @@ class UntilEndedWindow(Body):
 
 class WithinWindow(Body):
     kind: Literal["within"]
-    seconds: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)]
+    seconds: Span
 
     def window(self) -> DedupWindow:
         return Within(timedelta(seconds=self.seconds))

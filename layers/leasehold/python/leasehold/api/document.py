@@ -80,7 +80,12 @@ def openapi_document() -> dict[str, Any]:
     made: dict[str, Any] = json.loads(text)
     for operation in OPERATIONS:
         _tidy(made["paths"][operation.path][operation.method.lower()], operation)
-    made["components"]["responses"] = {_problem_name(status): told for status, told in _problems().items()}
+    made["components"]["schemas"]["Problem"] = documents.Problem.model_json_schema()
+    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    made["components"]["responses"] = {
+        _problem_name(status): {"description": text, "content": content}
+        for status, text in {**_ALWAYS, **_OF_ACTIONS}.items()
+    }
     made["components"]["securitySchemes"] = _SECURITY
     made["security"] = [{name: []} for name in _SECURITY]
     _drop_unused(made)
@@ -107,7 +112,7 @@ def _register(resolver: APIGatewayHttpResolver, operation: Operation) -> None:
         description=f"Needs the role {operation.role.label}.",
         operation_id=operation.name,
         tags=[operation.path.split("/")[2]],
-        responses=_responses(operation),  # type: ignore[arg-type]
+        responses=_answers(operation),  # type: ignore[arg-type]
     )(_described(operation))
 
 
@@ -136,51 +141,34 @@ def _described(operation: Operation) -> Callable[..., None]:
     return endpoint
 
 
-def _responses(operation: Operation) -> dict[int, dict[str, Any]]:
-    answers = {
+def _answers(operation: Operation) -> dict[int, dict[str, Any]]:
+    return {
         status: {
             "description": "Done" if status != 202 else "Accepted: ask for its result later",
             "content": {"application/json": {"model": getattr(documents, name)}},
         }
         for status, name in operation.answers.items()
     }
-    problems = dict(_ALWAYS)
-    if operation.body is not None:
-        problems |= _OF_ACTIONS
-    told = {
-        status: {"description": text, "content": {PROBLEM: {"model": documents.Problem}}}
-        for status, text in problems.items()
-    }
-    return {**answers, **told}
 
 
 def _tidy(described: dict[str, Any], operation: Operation) -> None:
     """Powertools knows a query's names, and its model knows the rest."""
-    described["responses"] = {
-        status: answer
-        if int(status) in operation.answers
-        else {"$ref": f"#/components/responses/{_problem_name(status)}"}
-        for status, answer in sorted(described["responses"].items())
-    }
+    problems = _ALWAYS if operation.body is None else _ALWAYS | _OF_ACTIONS
+    told = {status: {"$ref": f"#/components/responses/{_problem_name(status)}"} for status in problems}
+    told |= {status: described["responses"][str(status)] for status in operation.answers}
+    described["responses"] = {str(status): told[status] for status in sorted(told)}
     if operation.body is not None:
         described["requestBody"]["required"] = operation.needs_body
     template = "#/components/schemas/{model}"
     taken = operation.query.model_json_schema(ref_template=template)["properties"] if operation.query else {}
     for parameter in described.get("parameters", []):
-        schema = (
-            taken.get(parameter["name"], parameter["schema"]) if parameter["in"] == "query" else parameter["schema"]
-        )
-        parameter["schema"] = _without_null(schema)
-        parameter["required"] = bool(parameter["in"] == "path")
+        known = taken if parameter["in"] == "query" else {}
+        parameter["schema"] = _without_null(known.get(parameter["name"], parameter["schema"]))
+        parameter["required"] = parameter["in"] == "path"
 
 
-def _problem_name(status: int | str) -> str:
-    return HTTPStatus(int(status)).phrase.replace(" ", "")
-
-
-def _problems() -> dict[int, dict[str, Any]]:
-    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {status: {"description": text, "content": content} for status, text in {**_ALWAYS, **_OF_ACTIONS}.items()}
+def _problem_name(status: int) -> str:
+    return HTTPStatus(status).phrase.replace(" ", "")
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

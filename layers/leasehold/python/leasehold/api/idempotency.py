@@ -21,16 +21,32 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.api.operations import Call
-    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record, Table
 
 
 def made_once(call: Call, propose: Callable[[], str], make: Callable[[str | None, bool], Answer]) -> Answer:
-    """`make` gets the id to make it under (None without a key: any), and whether somebody has tried before."""
-    if call.asked is None:
+    """The answer to a request with a key is kept for a day.
+
+    propose: an id for what is to be made. Whatever can be refused is refused there: nothing has been written yet.
+    make: make it under this id (None without a key: any); its second argument tells whether somebody tried before.
+    """
+    asked, requests = call.asked, call.services.store.requests
+    if asked is None:
         return make(None, False)
-    text = once(call.asked, propose, lambda made_id, again: make(made_id, again).to_text(), call.services)
-    return Answer.from_text(text)
+    now = call.services.clock.now()
+    found = requests.get(asked.name, now)
+    is_repeat = found is not None
+    if found is None:
+        wanted = RequestRecord(name=asked.name, fingerprint=asked.fingerprint, made_id=propose(), until=now + KEPT_FOR)
+        found = requests.take(wanted, now)
+        is_repeat = found.made_id != wanted.made_id
+    if found.fingerprint != asked.fingerprint:
+        raise RequestKeyReusedError(asked.key)
+    if found.answer is not None:
+        return Answer.from_text(found.answer)
+    answer = make(found.made_id, is_repeat)
+    requests.answer(found, answer.to_text())
+    return answer
 
 
 def job_made_once(call: Call, propose: Callable[[], JobId], make: Callable[[JobId | None], Enqueued]) -> Answer:
@@ -39,14 +55,14 @@ def job_made_once(call: Call, propose: Callable[[], JobId], make: Callable[[JobI
     def attempt(made_id: str | None, again: bool) -> Answer:
         if made_id is None:
             return _told(make(None))
-        job_id = JobId(made_id)
+        job_id, jobs = JobId(made_id), call.services.store.jobs
         made = Enqueued(job_id=job_id, created=True)
-        if again and call.services.store.jobs.get(job_id) is not None:
+        if again and jobs.get(job_id) is not None:
             return _told(made)
         try:
             return _told(make(job_id))
         except StoreUnavailableError:
-            if call.services.store.jobs.get(job_id) is None:
+            if jobs.get(job_id) is None:
                 raise
             return _told(made)
 
@@ -72,33 +88,6 @@ class Asked:
     @property
     def name(self) -> str:
         return request_token("request", self.actor, self.route, self.key)
-
-
-def once(
-    asked: Asked,
-    propose: Callable[[], str],
-    make: Callable[[str, bool], str],
-    services: Services,
-) -> str:
-    """The answer to a request with a key, which is kept for a day.
-
-    propose: an id for what is to be made. Whatever can be refused is refused there: nothing has been written yet.
-    make: make it under this id and say what is answered; its second argument tells whether somebody tried before.
-    """
-    now = services.clock.now()
-    found = services.store.requests.get(asked.name, now)
-    is_repeat = found is not None
-    if found is None:
-        wanted = RequestRecord(name=asked.name, fingerprint=asked.fingerprint, made_id=propose(), until=now + KEPT_FOR)
-        found = services.store.requests.take(wanted, now)
-        is_repeat = found.made_id != wanted.made_id
-    if found.fingerprint != asked.fingerprint:
-        raise RequestKeyReusedError(asked.key)
-    if found.answer is not None:
-        return found.answer
-    answer = make(found.made_id, is_repeat)
-    services.store.requests.answer(found, answer)
-    return answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

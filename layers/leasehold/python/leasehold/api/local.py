@@ -6,12 +6,13 @@ checks hosts and origins, and listens on the loopback interface only (leasehold.
 
 from __future__ import annotations
 
+import base64
 import logging
 import threading
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from leasehold.api.answers import event_of
 from leasehold.api.application import Application
 from leasehold.api.callers import Caller
 from leasehold.aws.api_access import Role
@@ -76,3 +77,24 @@ class ThreadStarter:
         except Exception:
             # Whoever asks for it is told that it was lost.
             _LOGGER.exception("the direct run %s failed", run_id)
+
+
+def event_of(
+    method: str, path: str, query: str = "", headers: Mapping[str, str] | None = None, body: bytes = b""
+) -> dict[str, Any]:
+    """`path` is quoted, as it came; `headers` have lower-case names. Nobody is authenticated."""
+    decoded = unquote(path)
+    return {
+        "version": "2.0",
+        "routeKey": "ANY /api/{proxy+}",
+        "rawPath": decoded,
+        "rawQueryString": query,
+        "headers": dict(headers or {}),
+        "requestContext": {
+            "http": {"method": method, "path": decoded},
+            "stage": "$default",
+            "requestId": "local",
+        },
+        "isBase64Encoded": bool(body),
+        **({"body": base64.b64encode(body).decode()} if body else {}),
+    }

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from leasehold.admin.others import DeadLetterFilter
 from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT
 from leasehold.api.errors import (
     InvalidRequestError,
@@ -154,6 +155,8 @@ def _written_out(value: object) -> object:
 
 
 type Word = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+# No `type` of its own: the description would name it.
+Span = Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)]
 type Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)]
 
 
@@ -202,10 +205,18 @@ class QueueQuery(Query):
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
 
 
-class DeadLettersQuery(Paging):
+class DeadLetterFilters(BaseModel):
     job_type: Word | None = None
     failed_from: Moment | None = None
     failed_to: Moment | None = None
+
+    @property
+    def wanted(self) -> DeadLetterFilter:
+        return DeadLetterFilter(job_type=self.job_type, failed_from=self.failed_from, failed_to=self.failed_to)
+
+
+class DeadLettersQuery(DeadLetterFilters, Paging):
+    pass
 
 
 class ScheduleQuery(Query):
@@ -215,7 +226,7 @@ class ScheduleQuery(Query):
 class SchedulePreviewQuery(ScheduleQuery):
     """Either `every` (seconds) or a five-field `cron` line."""
 
-    every: Annotated[float, Field(gt=0, le=366 * 24 * 3600, allow_inf_nan=False)] | None = None
+    every: Span | None = None
     cron: Word | None = None
     timezone: Word | None = None
 

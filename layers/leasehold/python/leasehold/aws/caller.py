@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
 
-from leasehold.aws.clients import boto3_client, open_client
+from leasehold.aws.clients import boto3_client, open_client, tries
+from leasehold.aws.names import DESCRIBE_SOURCE
 from leasehold.direct_runs.model import COLD_START, DirectAnswer, DirectRunLostError
 from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.keys import to_text
@@ -63,17 +64,9 @@ def connect_patiently(
     patience: timedelta, *, open_client: Callable[..., Any] | None = None, **options: Any
 ) -> LambdaClient:
     """A client that waits longer for an answer than the function can take, and asks once."""
-    from botocore.config import Config
-
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": 1},
-        connect_timeout=5,
-        read_timeout=patience.total_seconds(),
-        # A connection on which nothing is said for minutes is forgotten by what lies between.
-        tcp_keepalive=True,
-    )
-    client: LambdaClient = (open_client or boto3_client())("lambda", config=config, **options)
-    return client
+    # A connection on which nothing is said for minutes is forgotten by what lies between.
+    config = tries(1, read=patience.total_seconds(), connect=5, tcp_keepalive=True)
+    return cast("LambdaClient", (open_client or boto3_client())("lambda", config=config, **options))
 
 
 def _crashed(document: object) -> DirectAnswer:
@@ -89,9 +82,6 @@ def _lost(run: DirectRun, error: Exception) -> DirectRunLostError:
     return DirectRunLostError(run.job_type, run.run_id, str(error), to_text(run.until))
 
 
-DESCRIBE = {"source": "leasehold.describe"}
-
-
 def asking(client: LambdaClient) -> Callable[[JobType], Mapping[str, Any] | None]:
     """None of one that cannot be asked now: its reserve is used up, or Lambda does not answer."""
 
@@ -99,7 +89,8 @@ def asking(client: LambdaClient) -> Callable[[JobType], Mapping[str, Any] | None
         if job_type.function is None:
             return None
         try:
-            answer = client.invoke(FunctionName=job_type.function, Payload=json.dumps(DESCRIBE).encode())
+            question = json.dumps({"source": DESCRIBE_SOURCE}).encode()
+            answer = client.invoke(FunctionName=job_type.function, Payload=question)
         except (ClientError, BotoCoreError):
             return None
         said: Any = json.loads(answer["Payload"].read() or b"null")
@@ -112,8 +103,4 @@ def asking(client: LambdaClient) -> Callable[[JobType], Mapping[str, Any] | None
 
 
 def connect_to_ask() -> LambdaClient:
-    from botocore.config import Config
-
-    config = Config(retries={"mode": "standard", "total_max_attempts": 4}, connect_timeout=2, read_timeout=40)
-    client: LambdaClient = open_client("lambda", config)
-    return client
+    return cast("LambdaClient", open_client("lambda", tries(4, read=40)))

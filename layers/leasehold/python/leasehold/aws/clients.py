@@ -6,14 +6,12 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.dynamodb.connection import table_config
 from leasehold.kernel.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from botocore.config import Config
-    from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.aws.container import Container
 
@@ -33,15 +31,17 @@ def warm(container: Callable[[], Container]) -> None:
             container().services.deployment.registry()
 
 
-def connect() -> DynamoDBClient:
-    """A DynamoDB client with the patience that suits the tables."""
-    client: DynamoDBClient = open_client("dynamodb", table_config())
-    return client
-
-
 def open_client(service: str, config: Config) -> Any:
     """What `boto3.client` would return."""
     return lean_session().create_client(service, config=config)
+
+
+def tries(attempts: int, *, read: float, connect: float = 2, **options: Any) -> Config:
+    """So many, each with so many seconds to connect and to wait for an answer."""
+    from botocore.config import Config
+
+    retries: Any = {"mode": "standard", "total_max_attempts": attempts}
+    return Config(retries=retries, connect_timeout=connect, read_timeout=read, **options)
 
 
 def lean_session(profile: str | None = None) -> Any:
@@ -53,7 +53,7 @@ def lean_session(profile: str | None = None) -> Any:
         """botocore looks through the folders of all its services to see whether it knows the one that is wanted."""
 
         def list_available_services(self, type_name: str) -> list[str]:
-            return ["dynamodb", "lambda", "ssm", "sts"]
+            return ["dynamodb", "lambda", "scheduler", "secretsmanager", "ssm", "sts"]
 
     session = Session(profile=profile)
     if not session.get_config_variable("data_path"):
@@ -79,17 +79,14 @@ class CallerIdentity:
 
     def actor(self) -> str:
         if self._actor is None:
-            self._actor = self._ask()
+            from botocore.exceptions import BotoCoreError, ClientError
+
+            try:
+                client = (self._open_client or boto3_client())("sts", **self._connection)
+                self._actor = str(client.get_caller_identity()["Arn"])
+            except (BotoCoreError, ClientError) as error:
+                raise IdentityUnknownError(str(error)) from error
         return self._actor
-
-    def _ask(self) -> str:
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        try:
-            client = (self._open_client or boto3_client())("sts", **self._connection)
-            return str(client.get_caller_identity()["Arn"])
-        except (BotoCoreError, ClientError) as error:
-            raise IdentityUnknownError(str(error)) from error
 
 
 class IdentityUnknownError(RefusedError):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 from aws_lambda_powertools import Logger
 
-from leasehold.aws.clients import connect
+from leasehold.aws.clients import open_client, warm
 from leasehold.aws.event_schedules import mirror_of
 from leasehold.aws.settings import Settings
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
+from leasehold.kernel.dynamodb.connection import table_config
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.ports import NoReporter, NoWaker
 from leasehold.kernel.services import Services
@@ -20,6 +23,9 @@ from leasehold.lean import dataclass
 from leasehold.pool import threads_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from functools import _lru_cache_wrapper
+
     from leasehold.aws.caller import LambdaCaller
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from leasehold.kernel.job_type import JobType
@@ -47,6 +53,14 @@ class Container:
     telemetry: PowertoolsTelemetry
     settings: Settings
 
+    @contextmanager
+    def serving(self) -> Iterator[Services]:
+        """The services, for one event; what is measured meanwhile is written at its end."""
+        try:
+            yield self.services
+        finally:
+            self.telemetry.flush()
+
     @property
     def waiting(self) -> WaitingSettings:
         """How a poller waits; handlers do not."""
@@ -55,13 +69,20 @@ class Container:
         return WaitingSettings(poll_interval=self.settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
 
 
+def container_of(service: str) -> _lru_cache_wrapper[Container]:
+    """The container of an entry: opened once, in Lambda before its first event."""
+    opened = cache(partial(open_container, service))
+    warm(opened)
+    return opened
+
+
 def open_container(service: str) -> Container:
     """Connect to the tables that the environment names; `service` names this function in its logs."""
     settings = Settings.from_environment()
     names = TableNames(jobs=settings.jobs_table, dead_letters=settings.dead_letters_table)
     telemetry = PowertoolsTelemetry(service, namespace=settings.metrics_namespace, per_type=settings.metrics_per_type)
     _log_as_json(service)
-    store = Store(DynamoTable(connect(), names))
+    store = Store(DynamoTable(open_client("dynamodb", table_config()), names))
     services = Services(
         store=store,
         telemetry=telemetry,
@@ -78,9 +99,9 @@ def reporter_of(settings: Settings) -> ErrorReporter:
     """A reporter to Sentry, or none where no place of a DSN is set. Nothing is read or imported for it yet."""
     if not settings.sentry_dsn_secret and not settings.sentry_dsn_parameter:
         return NoReporter()
-    from leasehold.aws.sentry import SentryReporter, StoredDsn
+    from leasehold.aws.sentry import SentryReporter, stored_dsn
 
-    dsn = StoredDsn(secret=settings.sentry_dsn_secret, parameter=settings.sentry_dsn_parameter)
+    dsn = stored_dsn(secret=settings.sentry_dsn_secret, parameter=settings.sentry_dsn_parameter)
     return SentryReporter(dsn, environment=settings.environment_name)
 
 

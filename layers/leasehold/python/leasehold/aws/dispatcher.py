@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from leasehold.aws.clients import open_client
+from leasehold.aws.clients import open_client, tries
 from leasehold.aws.names import FREED_SOURCE
 from leasehold.kernel.dynamodb.connection import USER_AGENT
 from leasehold.kernel.errors import DispatchError
 from leasehold.pool import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mypy_boto3_lambda import LambdaClient
 
@@ -26,19 +26,9 @@ _ACCEPTED = 202
 
 
 def connect_lambda() -> LambdaClient:
-    from botocore.config import Config
-
     # Less in all than what a poller keeps back of its time for hand-overs that hang: see aws/polling.py.
-    config = Config(
-        user_agent=USER_AGENT,
-        parameter_validation=False,
-        retries={"mode": "standard", "total_max_attempts": 2},
-        connect_timeout=2,
-        read_timeout=4,
-        max_pool_connections=MOST,
-    )
-    client: LambdaClient = open_client("lambda", config)
-    return client
+    config = tries(2, read=4, user_agent=USER_AGENT, parameter_validation=False, max_pool_connections=MOST)
+    return cast("LambdaClient", open_client("lambda", config))
 
 
 class LambdaDispatcher:
@@ -49,15 +39,16 @@ class LambdaDispatcher:
         self._lock = threading.Lock()
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
-        if function is None:
-            raise DispatchError(f"the registry names no function for job type {handover.job_type!r}; deploy again")
-        self.invoke(function, json.dumps(handover.to_event()).encode())
+        self._hand_over(handover.job_type, function, handover.to_event())
 
     def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
-        if function is None:
-            raise DispatchError(f"the registry names no function for job type {handovers[0].job_type!r}; deploy again")
         # An invocation is told its type before it looks at its jobs.
-        event = {"job_type": handovers[0].job_type, "batch": [each.to_event() for each in handovers]}
+        job_type = handovers[0].job_type
+        self._hand_over(job_type, function, {"job_type": job_type, "batch": [each.to_event() for each in handovers]})
+
+    def _hand_over(self, job_type: str, function: str | None, event: Mapping[str, Any]) -> None:
+        if function is None:
+            raise DispatchError(f"the registry names no function for job type {job_type!r}; deploy again")
         self.invoke(function, json.dumps(event).encode())
 
     def invoke(self, function: str, payload: bytes) -> None:

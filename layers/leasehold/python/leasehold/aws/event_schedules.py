@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from leasehold.aws.clients import open_client, tries
 from leasehold.aws.names import event_schedule_name, wake_event
 from leasehold.kernel.errors import MirrorError
 from leasehold.kernel.ports import NoMirror
@@ -90,8 +91,4 @@ def mirror_of(settings: Settings) -> ScheduleMirror:
 @cache
 def _connect() -> EventBridgeSchedulerClient:
     """When the first schedule is told, which most containers never see."""
-    import boto3
-    from botocore.config import Config
-
-    config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=5)
-    return boto3.client("scheduler", config=config)
+    return cast("EventBridgeSchedulerClient", open_client("scheduler", tries(3, read=5)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -10,7 +11,7 @@ from urllib.parse import quote
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
 
 # Lines are written at an invocation's end, and by clocks that differ.
 _MARGIN = timedelta(minutes=2)
@@ -62,18 +63,18 @@ def job_log_lines(
     return [line for _, line in sorted(found, key=lambda each: each[0])]
 
 
-def _events(job_id: str, group: str, logs: Any, *, since: datetime, until: datetime) -> Iterable[dict[str, Any]]:
-    pages = logs.get_paginator("filter_log_events").paginate(
-        logGroupName=group,
-        filterPattern=f'"{job_id}"',
-        startTime=_millis(since - _MARGIN),
-        endTime=_millis(until + _MARGIN),
-    )
-    try:
-        # Not everything that answers like CloudWatch filters as it does.
-        yield from (event for page in pages for event in page["events"] if job_id in event["message"])
-    except logs.exceptions.ResourceNotFoundException:
-        return  # a function that has never run has no logs
+def _events(job_id: str, group: str, logs: Any, *, since: datetime, until: datetime) -> Iterator[dict[str, Any]]:
+    times = {"startTime": _millis(since - _MARGIN), "endTime": _millis(until + _MARGIN)}
+    # Not everything that answers like CloudWatch filters as it does.
+    found = log_events(logs, group, filterPattern=f'"{job_id}"', **times)
+    return (event for event in found if job_id in event["message"])
+
+
+def log_events(logs: Any, group: str, **wanted: Any) -> Iterator[dict[str, Any]]:
+    """All of a log group, page by page; nothing of a function that has never run, and so has none."""
+    with suppress(logs.exceptions.ResourceNotFoundException):
+        for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, **wanted):
+            yield from page["events"]
 
 
 def is_lambdas_own(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.job import job_of
@@ -22,25 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecycleEvent:
-    """`event_id` is the same however often the event is delivered: followers can tell a copy by it."""
+    """`event_id` is the same however often the event is delivered: followers can tell a copy by it.
 
+    sequence_number: of the stream's record that it comes from.
+    """
+
+    sequence_number: str
     name: str
     event_id: str
     detail: dict[str, object]
 
 
-def event_of(old: Job | None, new: Job) -> LifecycleEvent | None:
-    """The event of a change; None for changes that are the queue's own business (claims, holds, heartbeats, moves)."""
-    name = _name_of(old, new)
-    if name is None:
-        return None
-    mark = f"{new.job_id}#{name}#{new.attempts}#{len(new.runs)}"
-    return LifecycleEvent(
-        name=name, event_id=hashlib.sha256(mark.encode()).hexdigest()[:32], detail=_detail_of(old, new)
-    )
-
-
 def _name_of(old: Job | None, new: Job) -> str | None:
+    """None for changes that are the queue's own business (claims, holds, heartbeats, moves)."""
     if old is None:
         return "job.enqueued"
     if new.status is JobStatus.IN_PROGRESS:
@@ -93,23 +87,22 @@ SOURCE = "leasehold"
 _AT_ONCE = 10
 
 
-class Told(NamedTuple):
-    sequence_number: str
-    event: LifecycleEvent
-
-
-def events_of(batch: Mapping[str, Any]) -> list[Told]:
+def events_of(batch: Mapping[str, Any]) -> list[LifecycleEvent]:
     """The events of a batch of stream records, in order. A record that is no job, or cannot be read, is none."""
-    told = []
-    for record in batch.get("Records", ()):
-        change = record.get("dynamodb", {})
-        new = _job(change.get("NewImage"))
-        if new is None:
-            continue
-        event = event_of(_job(change.get("OldImage")), new)
-        if event is not None:
-            told.append(Told(change["SequenceNumber"], event))
-    return told
+    changes = [record.get("dynamodb", {}) for record in batch.get("Records", ())]
+    return [event for change in changes if (event := _event_of(change)) is not None]
+
+
+def _event_of(change: Mapping[str, Any]) -> LifecycleEvent | None:
+    old, new = _job(change.get("OldImage")), _job(change.get("NewImage"))
+    name = None if new is None else _name_of(old, new)
+    if new is None or name is None:
+        return None
+    mark = f"{new.job_id}#{name}#{new.attempts}#{len(new.runs)}"
+    event_id = hashlib.sha256(mark.encode()).hexdigest()[:32]
+    return LifecycleEvent(
+        sequence_number=change["SequenceNumber"], name=name, event_id=event_id, detail=_detail_of(old, new)
+    )
 
 
 def _job(image: Mapping[str, Any] | None) -> Job | None:
@@ -121,7 +114,7 @@ def _job(image: Mapping[str, Any] | None) -> Job | None:
         return None  # damaged, or of a version to come: it must not block its shard
 
 
-def publish(told: Sequence[Told], client: EventBridgeClient, bus: str) -> list[str]:
+def publish(told: Sequence[LifecycleEvent], client: EventBridgeClient, bus: str) -> list[str]:
     """Put events onto the bus; the sequence numbers of those that it did not take."""
     untaken: list[str] = []
     for start in range(0, len(told), _AT_ONCE):
@@ -130,8 +123,8 @@ def publish(told: Sequence[Told], client: EventBridgeClient, bus: str) -> list[s
             Entries=[
                 {
                     "Source": SOURCE,
-                    "DetailType": each.event.name,
-                    "Detail": json.dumps({"event_id": each.event.event_id, **each.event.detail}),
+                    "DetailType": each.name,
+                    "Detail": json.dumps({"event_id": each.event_id, **each.detail}),
                     "EventBusName": bus,
                 }
                 for each in some

@@ -73,5 +73,7 @@ def wake_event(name: str) -> str:
 WAITING_SOURCE = "leasehold.waiting"
 # A backlog is more than one poller's work: `part` of `of` says where this one begins.
 HELPER_SOURCE = "leasehold.helper"
+# What a deployment asks a handler before it publishes its type: see functions/registry_publisher.
+DESCRIBE_SOURCE = "leasehold.describe"
 # A seat was freed that somebody waits for: `scopes` are their names.
 FREED_SOURCE = "leasehold.freed"

@@ -57,7 +57,7 @@ class Wake:
 
     @classmethod
     def parse(cls, event: Mapping[str, Any]) -> Wake:
-        if is_stream_event(event):
+        if any(record.get("eventSource") == "aws:dynamodb" for record in event.get("Records", ())):
             return cls(channel=STREAM, hints=hints_of(event))
         match event.get("source"):
             case wakes.FREED_SOURCE:
@@ -124,11 +124,12 @@ class Polling:
 
     def _answer_stream(self, wake: Wake) -> PollReport:
         """Look where the hints say, and where features wait; whatever names no lane may be about any of them."""
+        is_over = self._over_at(self._services.clock.now() + _A_WAKE, _A_WAKE_IS_SHORT)
         shown = [hint for hint in wake.hints if not isinstance(hint, FreedScope)]
         named = {hint.lane for hint in shown if isinstance(hint, DueJob)}
         try:
             lanes = {*named, *service_lanes(self._services.deployment.registry().shards)} if wake.hints else None
-            report = self._poller.poll(hints=wake.hints, lanes=lanes, should_stop=self._wake_is_over())
+            report = self._poller.poll(hints=wake.hints, lanes=lanes, should_stop=is_over)
         except StoreUnavailableError:
             self._make_due([hint.scope for hint in wake.hints if isinstance(hint, FreedScope)])
             raise
@@ -161,9 +162,6 @@ class Polling:
             event = {"source": wakes.HELPER_SOURCE, "part": part.number, "of": part.of}
             self._start_another(json.dumps(event).encode())
 
-    def _wake_is_over(self) -> Callable[[], str | None]:
-        return self._over_at(self._services.clock.now() + _A_WAKE, _A_WAKE_IS_SHORT)
-
     def _poll_is_over(self, wake: Wake) -> Callable[[], str | None]:
         """A tick's poll, however much is due, leaves time for what only ticks do."""
         until = self._deadline - _RESERVE - _CHORES
@@ -184,10 +182,6 @@ class Polling:
 
 # The rest of an image, the payload above all, is not even decoded.
 _NEEDED = ("PK", "SK", "due_key", "due_lane", "job_type", "status", "priority", "concurrency_key")
-
-
-def is_stream_event(event: Mapping[str, Any]) -> bool:
-    return any(record.get("eventSource") == "aws:dynamodb" for record in event.get("Records", ()))
 
 
 def hints_of(event: Mapping[str, Any]) -> list[DueJob | DueScope]:

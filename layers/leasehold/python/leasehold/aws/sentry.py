@@ -66,7 +66,9 @@ class SentryReporter:
             from leasehold.aws.sentry_event import event_of
 
             dropped = self._send(self._connected(dsn), event_of(report))
-            if dropped is not None and _is_out_of_reach(dropped):
+            # What Sentry refuses (status 4xx) is this event; else the next one would be dropped just the same. A rate
+            # limit is kept by the transport itself.
+            if dropped is not None and not dropped.startswith("status_4"):
                 self._rests_until = self._seconds() + REST_SECONDS
         return dropped is None
 
@@ -113,23 +115,9 @@ class SentryReporter:
         return transport.dropped
 
 
-def _is_out_of_reach(dropped: str) -> bool:
-    """Whether the next event would be dropped just the same; a rate limit is kept by the transport itself."""
-    is_refusal_of_this_event = dropped.startswith("status_4")
-    return not is_refusal_of_this_event
-
-
-class StoredDsn(StoredText[str]):
+def stored_dsn(**places: Any) -> StoredText[str]:
     """secret: holds the DSN, as it is or as `{"dsn": "…"}`; or parameter: likewise."""
-
-    def __init__(
-        self,
-        *,
-        secret: str | None = None,
-        parameter: str | None = None,
-        **ports: Callable[..., Any],
-    ) -> None:
-        super().__init__("the Sentry DSN", _checked, secret=secret, parameter=parameter, **ports)
+    return StoredText("the Sentry DSN", _checked, **places)
 
 
 def _checked(place: str, text: str) -> str:

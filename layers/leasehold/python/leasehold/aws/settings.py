@@ -80,11 +80,6 @@ def _itself(given: Mapping[str, str]) -> str | None:
     return f"arn:{partition}:lambda:{region}:{account}:function:{name}"
 
 
-def bus_from_environment() -> str:
-    """The bus that lifecycle events go to; only the function that tells it knows one."""
-    return required(variables.EVENT_BUS, os.environ)
-
-
 def _seconds(name: str, given: Mapping[str, str]) -> timedelta | None:
     value = given.get(name)
     if not value:

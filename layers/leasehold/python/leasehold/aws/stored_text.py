@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.clients import open_client, tries
 from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class StoredText[T]:
         secret: str | None = None,
         parameter: str | None = None,
         seconds: Callable[[], float] = time.monotonic,
-        make_client: Callable[[str], Any] | None = None,
+        make_client: Callable[[str], Any] = lambda service: open_client(service, tries(3, read=3)),
     ) -> None:
         if secret and parameter:
             raise InvalidOptionError((secret, parameter), f"{what} has two places", "Set one of them.")
@@ -44,7 +45,7 @@ class StoredText[T]:
         self._secret = secret
         self._parameter = parameter
         self._seconds = seconds
-        self._make_client = make_client or _client
+        self._make_client = make_client
         self._known: tuple[float, T | None] | None = None
 
     def __call__(self) -> T | None:
@@ -67,7 +68,7 @@ class StoredText[T]:
 
         action = "secretsmanager:GetSecretValue" if self._secret else "ssm:GetParameter"
         try:
-            text = self._read_secret() if self._secret else self._read_parameter()
+            text = self._text()
         except (BotoCoreError, ClientError) as error:
             if isinstance(error, ClientError) and error.response["Error"]["Code"] in _NOT_THERE:
                 return None
@@ -76,18 +77,9 @@ class StoredText[T]:
             ) from error
         return self._parse(place, text.strip())
 
-    def _read_secret(self) -> str:
-        answer = self._make_client("secretsmanager").get_secret_value(SecretId=self._secret)
-        return str(answer.get("SecretString", ""))
-
-    def _read_parameter(self) -> str:
+    def _text(self) -> str:
+        if self._secret:
+            answer = self._make_client("secretsmanager").get_secret_value(SecretId=self._secret)
+            return str(answer.get("SecretString", ""))
         answer = self._make_client("ssm").get_parameter(Name=self._parameter, WithDecryption=True)
         return str(answer["Parameter"]["Value"])
-
-
-def _client(service: str) -> Any:
-    import boto3
-    from botocore.config import Config
-
-    config = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=3)
-    return boto3.client(service, config=config)  # type: ignore[call-overload]

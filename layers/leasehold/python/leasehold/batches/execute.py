@@ -8,7 +8,9 @@ and one at its last attempt must not die of another's crash.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.errors import LeaseLostError, StoreError
@@ -18,7 +20,7 @@ from leasehold.kernel.payload import encode_result
 from leasehold.kernel.release import release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, timedelta
 
     from leasehold.kernel.end import Ending
@@ -35,40 +37,52 @@ if TYPE_CHECKING:
 
 
 class BatchExecutor:
-    """`work` gets attempts that have started and returns, for each in order, its result or the exception of its own."""
+    """One batch, of hand-overs of one type.
 
-    def __init__(self, executor: Executor, services: Services, *, reserve: timedelta) -> None:
+    work: gets attempts that have started and returns, for each in order, its result or the exception of its own.
+    reserve: so much time must be left behind a run that is alone. remaining: how long this invocation lives.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        services: Services,
+        job_type: JobType,
+        work: Work,
+        *,
+        reserve: timedelta,
+        remaining: timedelta | None,
+    ) -> None:
         self._executor = executor
         self._services = services
+        self._job_type = job_type
+        self._work = work
         self._reserve = reserve
+        self._time_left = remaining or job_type.longest_run
+        self._ends_at = services.clock.now() + self._time_left
+        self._done: dict[JobId, Execution] = {}
+        # What one of them raised; it is raised again once the others have their ends.
+        self._unwritten: Exception | None = None
 
-    def execute(
-        self, handovers: Sequence[Handover], work: Work, *, remaining: timedelta | None = None
-    ) -> dict[JobId, Execution]:
-        job_type = self._services.deployment.settings_of(handovers[0].job_type)
-        time_left = remaining or job_type.longest_run
-        ends_at = self._services.clock.now() + time_left
-        done: dict[JobId, Execution] = {}
-        ready = [each for each in handovers if not self._is_turned_back(each, job_type, done)]
-        together = self._never_started(ready, job_type)
+    def execute(self, handovers: Sequence[Handover]) -> dict[JobId, Execution]:
+        done, turn_back = self._done, self._executor.turn_back
+        turned_back = [each.job_id for each in handovers if turn_back(each, self._job_type)]
+        done |= dict.fromkeys(turned_back, Execution.RELEASED)
+        ready = [each for each in handovers if each.job_id not in done]
+        together = self._never_started(ready)
         if together:
-            self._run_together(together, work, job_type, time_left, done)
+            self._run_together(together)
         for handover in ready:
             if handover.job_id not in done and handover.job_id not in {each.job_id for each, _ in together}:
-                done[handover.job_id] = self._run_alone(handover, work, job_type, ends_at, is_first=not done)
+                done[handover.job_id] = self._run_alone(handover, is_first=not done)
         return done
-
-    def _is_turned_back(self, handover: Handover, job_type: JobType, done: dict[JobId, Execution]) -> bool:
-        if not self._executor.turn_back(handover, job_type):
-            return False
-        done[handover.job_id] = Execution.RELEASED
-        return True
 
     # --- together
 
-    def _never_started(self, handovers: Sequence[Handover], job_type: JobType) -> list[tuple[Handover, Job]]:
+    def _never_started(self, handovers: Sequence[Handover]) -> list[tuple[Handover, Job]]:
         """Those that may start together, with their jobs as they are; none where that would be one alone."""
-        if not job_type.starts_together or len(handovers) < 2 or self._services.store.jobs.refused_batches is not None:
+        jobs = self._services.store.jobs
+        if not self._job_type.starts_together or len(handovers) < 2 or jobs.refused_batches is not None:
             return []
         found, _ = self._services.store.listings.look_up([each.job_id for each in handovers])
         together = [
@@ -78,67 +92,71 @@ class BatchExecutor:
         ]
         return together if len(together) > 1 else []
 
-    def _run_together(
-        self,
-        handed_over: Sequence[tuple[Handover, Job]],
-        work: Work,
-        job_type: JobType,
-        time_left: timedelta,
-        done: dict[JobId, Execution],
-    ) -> None:
-        attempts, unwritten = self._start(handed_over, job_type, time_left, done)
-        outcomes = _run_alive(attempts, work, self._executor) if attempts else []
+    def _run_together(self, handed_over: Sequence[tuple[Handover, Job]]) -> None:
+        attempts = self._start(handed_over)
+        outcomes = self._run_alive(attempts) if attempts else []
         completing: list[tuple[Attempt, Ending]] = []
         for attempt, outcome in zip(attempts, outcomes, strict=True):
-            try:
-                ending = self._completion(attempt, outcome, done)
-            except Exception as error:  # whatever it is, its lease runs out; the others still have their ends to write
-                unwritten = error
-                continue
-            if ending is not None:
-                completing.append((attempt, ending))
-        try:
-            self._complete(completing, done)
-        except Exception as error:
-            unwritten = error
-        if unwritten is not None:
-            raise unwritten
+            with self._others_go_on():  # whatever it is, its lease runs out
+                ending = self._completion(attempt, outcome)
+                if ending is not None:
+                    completing.append((attempt, ending))
+        with self._others_go_on():
+            self._complete(completing)
+        if self._unwritten is not None:
+            raise self._unwritten
 
-    def _start(
-        self,
-        handed_over: Sequence[tuple[Handover, Job]],
-        job_type: JobType,
-        time_left: timedelta,
-        done: dict[JobId, Execution],
-    ) -> tuple[list[Attempt], Exception | None]:
-        """Those that have started, and why another one's start is not known: these have their run all the same."""
-        writes = [self._executor.start_of(each, job_type, time_left) for each, _ in handed_over]
+    @contextmanager
+    def _others_go_on(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self._unwritten = error
+
+    def _start(self, handed_over: Sequence[tuple[Handover, Job]]) -> list[Attempt]:
+        """Those that have started; where one's start is not known, the others have their run all the same."""
+        writes = [self._executor.start_of(each, self._job_type, self._time_left) for each, _ in handed_over]
         answers: Sequence[object]
         try:
             answers = self._services.store.jobs.apply_many(writes)
         except StoreError as error:
             answers = [error] * len(writes)
         attempts: list[Attempt] = []
-        unknown: Exception | None = None
         for (handover, job), write, answer in zip(handed_over, writes, answers, strict=True):
-            try:
+            with self._others_go_on():
                 # The same write once more decides about whom the batch left open, also if it was made after all.
-                started = _started(job, write) if answer is None else self._decided(handover, write, done)
-            except Exception as error:
-                unknown = error
-                continue
-            if started is not None:
-                attempts.append(self._executor.started(started, job_type, time_left))
-        return attempts, unknown
+                started = _started(job, write) if answer is None else self._decided(handover, write)
+                if started is not None:
+                    attempts.append(self._executor.started(started, self._job_type, self._time_left))
+        return attempts
 
-    def _decided(self, handover: Handover, write: Write, done: dict[JobId, Execution]) -> Job | None:
+    def _decided(self, handover: Handover, write: Write) -> Job | None:
         try:
             return self._services.store.jobs.apply_and_read(write)
         except TransitionRefused as refused:
-            done[handover.job_id] = self._executor.not_started(handover, refused.current)
+            self._done[handover.job_id] = self._executor.not_started(handover, refused.current)
             return None
 
-    def _completion(self, attempt: Attempt, outcome: object, done: dict[JobId, Execution]) -> Ending | None:
+    def _run_alive(self, attempts: Sequence[Attempt]) -> list[object]:
+        """Run attempts together, each with its own heartbeat; what one of them lost is its own outcome."""
+        keep_alive = self._executor.keep_alive if self._job_type.heartbeat else None
+        kept = [] if keep_alive is None else [keep_alive(attempt) for attempt in attempts]
+        for alive in kept:
+            alive.__enter__()
+        outcomes: list[object] = []
+        try:
+            outcomes = list(self._work(attempts))
+        except (Exception, SystemExit) as error:
+            outcomes = [error] * len(attempts)  # all have started: each is owed an end
+        finally:
+            for at, alive in enumerate(kept):
+                try:
+                    alive.__exit__(None, None, None)
+                except LeaseLostError as lost:
+                    outcomes[at : at + 1] = [lost] if outcomes else []
+        return outcomes
+
+    def _completion(self, attempt: Attempt, outcome: object) -> Ending | None:
         """The end of an attempt that completes; None if it has ended already, or ends here in another way."""
         job_id, result_text = attempt.job.job_id, None
         if outcome is not None and not isinstance(outcome, BaseException) and not attempt.has_ended:
@@ -148,32 +166,24 @@ class BatchExecutor:
                 outcome = unfit
         if isinstance(outcome, BaseException):
             error = outcome
-            done[job_id] = self._unless_lost(attempt, lambda: self._executor.raised(attempt, error))
+            self._done[job_id] = self._unless_lost(attempt, lambda: self._executor.raised(attempt, error))
             return None
         if attempt.has_ended:  # by transact_complete
-            done[job_id] = self._executor.completed(attempt)
+            self._done[job_id] = self._executor.completed(attempt)
             return None
         return attempt.completion(result_text)
 
-    def _complete(self, completing: Sequence[tuple[Attempt, Ending]], done: dict[JobId, Execution]) -> None:
+    def _complete(self, completing: Sequence[tuple[Attempt, Ending]]) -> None:
         plain = [(attempt, ending) for attempt, ending in completing if ending.is_plain]
         try:
             answers = self._services.store.jobs.apply_many([ending.write for _, ending in plain])
         except StoreError:
             answers = []  # each is written by itself, for as long as there is time
         written = {attempt.job.job_id for (attempt, _), answer in zip(plain, answers, strict=False) if answer is None}
-        unwritten: Exception | None = None
         for attempt, ending in completing:
-            job_id = attempt.job.job_id
-            try:
-                done[job_id] = self._unless_lost(
-                    attempt,
-                    lambda attempt=attempt, ending=ending: self._finish(attempt, ending, written),  # type: ignore[misc]
-                )
-            except Exception as error:
-                unwritten = error
-        if unwritten is not None:
-            raise unwritten
+            finish = partial(self._finish, attempt, ending, written)
+            with self._others_go_on():
+                self._done[attempt.job.job_id] = self._unless_lost(attempt, finish)
 
     def _finish(self, attempt: Attempt, ending: Ending, written: set[JobId]) -> Execution:
         attempt.finish(ending, is_written=attempt.job.job_id in written)
@@ -188,44 +198,19 @@ class BatchExecutor:
 
     # --- alone
 
-    def _run_alone(
-        self, handover: Handover, work: Work, job_type: JobType, ends_at: datetime, *, is_first: bool
-    ) -> Execution:
+    def _run_alone(self, handover: Handover, *, is_first: bool) -> Execution:
         now = self._services.clock.now()
-        if not is_first and ends_at - now < job_type.timeout + self._reserve:
+        left = self._ends_at - now
+        if not is_first and left < self._job_type.timeout + self._reserve:
             release(handover, "its batch had no time left for it", self._services, until=now)
             return Execution.RELEASED
-        return self._executor.execute(handover, lambda attempt: _alone(work, attempt), remaining=ends_at - now)
+        return self._executor.execute(handover, self._work_alone, remaining=left)
 
-
-def _run_alive(attempts: Sequence[Attempt], work: Work, executor: Executor) -> list[object]:
-    """Run attempts together, each with its own heartbeat; what one of them lost is its own outcome."""
-    kept = [
-        (at, executor.keep_alive(attempt))
-        for at, attempt in enumerate(attempts)
-        if executor.keep_alive is not None and attempt.job_type.heartbeat
-    ]
-    for _, alive in kept:
-        alive.__enter__()
-    outcomes: list[object] = []
-    try:
-        outcomes = list(work(attempts))
-    except (Exception, SystemExit) as error:
-        outcomes = [error] * len(attempts)  # all have started: each is owed an end
-    finally:
-        for at, alive in kept:
-            try:
-                alive.__exit__(None, None, None)
-            except LeaseLostError as lost:
-                outcomes[at : at + 1] = [lost] if outcomes else []
-    return outcomes
-
-
-def _alone(work: Work, attempt: Attempt) -> object:
-    (outcome,) = work([attempt])
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
+    def _work_alone(self, attempt: Attempt) -> object:
+        (outcome,) = self._work([attempt])
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
 
 
 def _may_start_with_others(job: Job, handover: Handover) -> bool:

@@ -52,15 +52,16 @@ def together(claim: Claim) -> int:
     return batch.size if batch is not None and claim.entry.status is JobStatus.PENDING else 1
 
 
-def ready[Entry: DueEntry](
+def ready_for_batches[Entry: DueEntry](
     entries: Sequence[Entry], registry: Registry, report: PollReport, now: datetime
 ) -> list[Entry]:
     """These without the jobs that still wait for others of their batch: nothing is claimed of those yet."""
     waiting: dict[str, list[DueJob]] = {}
     for entry in entries:
-        job_type = registry.types.get(entry.job_type) if isinstance(entry, DueJob) else None
-        if job_type is not None and job_type.batch is not None and job_type.batch.wait and _is_new(entry):
-            waiting.setdefault(job_type.name, []).append(cast("DueJob", entry))
+        if isinstance(entry, DueJob) and entry.status is JobStatus.PENDING:
+            job_type = registry.types.get(entry.job_type)
+            if job_type is not None and job_type.batch is not None and job_type.batch.wait:
+                waiting.setdefault(job_type.name, []).append(entry)
     left: set[str] = set()
     for name, jobs in waiting.items():
         batch = cast("Batch", registry.types[name].batch)
@@ -69,7 +70,3 @@ def ready[Entry: DueEntry](
             left |= {job.due_key for job in jobs}
             report.note_due(until)
     return [entry for entry in entries if entry.due_key not in left]
-
-
-def _is_new(entry: DueEntry) -> bool:
-    return isinstance(entry, DueJob) and entry.status is JobStatus.PENDING

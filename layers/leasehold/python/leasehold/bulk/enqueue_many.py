@@ -29,7 +29,7 @@ from leasehold.kernel.enqueue import (
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.lanes import numbered
-from leasehold.kernel.offload import plan_offload, put_items
+from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.table import ConditionFailed
 from leasehold.lean import dataclass
 from leasehold.telemetry.spans import span
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.offload import Offload
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change
+    from leasehold.kernel.table import Change, Put
     from leasehold.pool import Pending
 
     type Answers = list[Exception | None]
@@ -202,6 +202,42 @@ def _result(job: Job, answer: Exception | None, services: Services) -> BulkResul
             return Rejected(error=answer)
         case _:
             return Rejected(error=StoreError(str(answer)))
+
+
+# --- payloads that do not fit into their jobs
+
+
+def offloaded_many(jobs: Sequence[Job], services: Services) -> list[Job]:
+    """As `offloaded`, in as few calls as possible; the first error if one of them cannot be."""
+    offloads = [plan_offload(job, services) for job in jobs]
+    for answer in put_items(offloads, services):
+        if answer is not None:
+            raise answer
+    return [offload.job for offload in offloads]
+
+
+def put_items(offloads: Sequence[Offload], services: Services) -> list[Exception | None]:
+    """Write what goes apart, in as few calls as possible; for each offload None, or what kept its item from it."""
+    items = [offload.item for offload in offloads if offload.item is not None]
+    answers = iter(_put_many(items, services) if items else [])
+    return [None if offload.item is None else _store_error(next(answers)) for offload in offloads]
+
+
+def _put_many(items: Sequence[Put], services: Services) -> Answers:
+    answers = services.store.table.insert_many(items)
+    for position, answer in enumerate(answers):
+        if isinstance(answer, ConditionFailed):
+            # There already, by a try whose response was lost, or of an older job of this id: its time counts anew.
+            try:
+                services.store.payloads.put(items[position])
+                answers[position] = None
+            except StoreError as error:
+                answers[position] = error
+    return answers
+
+
+def _store_error(answer: Exception | None) -> StoreError | None:
+    return answer if answer is None or isinstance(answer, StoreError) else StoreError(str(answer))
 
 
 # --- in the caller's own transaction

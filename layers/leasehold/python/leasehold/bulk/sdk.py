@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
+    from leasehold.schemas.payload_models import PayloadModel, TypedPayload
 
 
 class JobOptions(TypedDict, total=False):
@@ -73,12 +73,7 @@ class BulkVerbs:
         for each in wanted:  # before there is any job
             if not isinstance(each, NewJob):
                 raise InvalidOptionError(each, "this is no NewJob", "Write NewJob(job=..., payload=...) for each job.")
-        return enqueue_many(
-            wanted,
-            self._services,
-            on_duplicate=parse_on_duplicate(on_duplicate),
-            progress=progress,
-        )
+        return enqueue_many(wanted, self._services, on_duplicate=parse_on_duplicate(on_duplicate), progress=progress)
 
     def transact_items(
         self,

@@ -7,11 +7,12 @@ moves a rate over many runs by one. What opens and closes the circuit is written
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from leasehold.circuit_breaker.model import Circuit, Tally
-from leasehold.kernel.keys import from_text, to_text
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.partitions import awakened
+from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
     JOBS,
     After,
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 _TRIES = 3
 _COUNTED = frozenset({"since", "runs", "failures"})
+_SECONDS = Kind(int, lambda seconds: timedelta(seconds=seconds), lambda length: int(length.total_seconds()))
+CIRCUIT_RECORD = Codec(Circuit, {"timedelta": _SECONDS})
+_TALLY = Codec(Tally, {})
 
 
 class Circuits:
@@ -54,7 +58,7 @@ class Circuits:
         )
         for _ in range(_TRIES):
             try:
-                return _tally_of(self._table.write(one_more))
+                return Tally(**_TALLY.values(self._table.write(one_more)))
             except ConditionFailed as over:
                 circuit = None if over.current is None else circuit_of(over.current)
                 if circuit is not None:
@@ -65,11 +69,10 @@ class Circuits:
         return None
 
     def _begin_window(self, job_type: str, first: Tally, over: Record | None) -> bool:
-        record: Record = {"since": to_text(first.since), "runs": first.runs, "failures": first.failures}
         # Of two who find the window over, none may throw away what the other has counted since.
         is_as_seen = None if over is None else (Equals("since", over["since"]),)
         try:
-            self._table.write(Put(key=circuit_key(job_type), record=record, conditions=is_as_seen))
+            self._table.write(Put(key=circuit_key(job_type), record=_TALLY.record(first), conditions=is_as_seen))
         except ConditionFailed:
             return False
         return True
@@ -77,15 +80,15 @@ class Circuits:
     def open(self, job_type: str, circuit: Circuit, because: Tally) -> bool:
         """Open the circuit, unless it was opened since these runs were counted. What was counted is spent."""
         as_counted = Equals("since", to_text(because.since))
-        return self._change(job_type, as_counted, circuit_record(circuit), removes=_COUNTED)
+        return self._change(job_type, as_counted, CIRCUIT_RECORD.record(circuit), removes=_COUNTED)
 
     def put_off(self, job_type: str, probe: JobId, at: datetime, wait: timedelta) -> bool:
         """The probe is over and the circuit stays open; False if this is not the probe (any more)."""
         sets: Record = {"probe_at": to_text(at), "wait": int(wait.total_seconds())}
         return self._change(job_type, Equals("probe", probe), sets, removes=frozenset({"probe"}))
 
-    def close(self, job_type: str, now: datetime, *, token: str, shards: int, probe: JobId | None = None) -> bool:
-        """Close it and wake the held jobs, in one transaction; with a `probe`, only if that still is the probe."""
+    def close(self, job_type: str, now: datetime, *, token: str, shards: int, probe: JobId) -> bool:
+        """Close it and wake the held jobs, in one transaction; only if this still is the probe."""
         try:
             self._table.transact(closing(job_type, now, stamp=token, shards=shards, probe=probe), token=token)
         except TransactionCancelled:
@@ -103,15 +106,6 @@ class Circuits:
         return True
 
 
-def probe_noted(job_type: str, seen: Circuit, probe: JobId, replaced_at: datetime) -> Update:
-    """One job is let through, unless somebody let one through since; if nothing is heard of it, so is the next."""
-    return Update(
-        key=circuit_key(job_type),
-        conditions=(Equals("probe_at", to_text(seen.probe_at)),),
-        sets={"probe": probe, "probe_at": to_text(replaced_at)},
-    )
-
-
 def closing(job_type: str, now: datetime, *, stamp: str, shards: int, probe: JobId | None = None) -> list[Change]:
     """Close an open circuit and wake the held jobs; with a `probe`, only if that still is the probe."""
     is_open = Exists("probe_at") if probe is None else Equals("probe", probe)
@@ -124,35 +118,9 @@ def closed(job_type: str) -> Delete:
     return Delete(key=circuit_key(job_type), conditions=())
 
 
-def circuit_record(circuit: Circuit) -> Record:
-    record: Record = {
-        "opened_at": to_text(circuit.opened_at),
-        "reason": circuit.reason,
-        "probe_at": to_text(circuit.probe_at),
-        "wait": int(circuit.wait.total_seconds()),
-    }
-    return record if circuit.probe is None else {**record, "probe": circuit.probe}
-
-
 def circuit_of(record: Record) -> Circuit | None:
     """None while it is closed, and the record only counts."""
-    if "probe_at" not in record:
-        return None
-    return Circuit(
-        opened_at=from_text(cast("str", record["opened_at"])),
-        reason=cast("str", record["reason"]),
-        probe_at=from_text(cast("str", record["probe_at"])),
-        wait=timedelta(seconds=cast("int", record["wait"])),
-        probe=cast("JobId | None", record.get("probe")),
-    )
-
-
-def _tally_of(record: Record) -> Tally:
-    return Tally(
-        since=from_text(cast("str", record["since"])),
-        runs=cast("int", record["runs"]),
-        failures=cast("int", record["failures"]),
-    )
+    return Circuit(**CIRCUIT_RECORD.values(record)) if "probe_at" in record else None
 
 
 def circuit_key(job_type: str) -> Key:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.circuit_breaker.circuits import probe_noted
+from leasehold.circuit_breaker.circuits import circuit_key
 from leasehold.circuit_breaker.model import Circuit, CircuitBreaker
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import Hooks
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.table import request_token
+from leasehold.kernel.table import Equals, Update, request_token
 from leasehold.telemetry import CIRCUIT_OPEN, Event
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Update
 
 
 # A probe whose worker died is reaped first: that is an answer, too.
@@ -52,9 +51,16 @@ class Probes:
 
 
 def note_of(job_id: JobId, job_type: JobType, circuit: Circuit, services: Services) -> Update:
-    """The part of the claim that makes this job the probe."""
+    """The part of the claim that makes this job the probe, unless somebody let one through since it was seen.
+
+    If nothing is heard of it, the next is let through.
+    """
     replaced_at = services.clock.now() + job_type.longest_hold + _LEFT_TO_THE_REAPER
-    return probe_noted(job_type.name, circuit, job_id, replaced_at)
+    return Update(
+        key=circuit_key(job_type.name),
+        conditions=(Equals("probe_at", to_text(circuit.probe_at)),),
+        sets={"probe": job_id, "probe_at": to_text(replaced_at)},
+    )
 
 
 def probed_by(job_id: JobId, job_type: str, services: Services) -> Circuit | None:
@@ -71,12 +77,17 @@ def answer(job_id: JobId, job_type: str, circuit: Circuit, services: Services, *
 
     An end that says nothing about the type (`failed` is None) is followed by the next probe after the same wait.
     """
+    circuits, clock = services.store.circuits, services.clock
     if failed is False:
-        was_probe = _close(job_id, job_type, services)
+        token = request_token("close", job_type, f"{services.random_source.bits(64):x}")
+        shards = services.deployment.registry().shards
+        was_probe = circuits.close(job_type, clock.now(), token=token, shards=shards, probe=job_id)
+        if was_probe:
+            tell_closed(job_type, f"probe {job_id}", services)
     else:
         breaker = services.deployment.settings_of(job_type).breaker or CircuitBreaker()
         wait = breaker.longer(circuit.wait) if failed else circuit.wait
-        was_probe = _put_off(job_id, job_type, wait, services)
+        was_probe = circuits.put_off(job_type, job_id, clock.now() + wait, wait)
     services.deployment.forget()
     if was_probe:
         outcome = {False: "completed", True: "failed", None: "no answer"}[failed]
@@ -95,19 +106,6 @@ def give_up(handover: Handover, circuit: Circuit, services: Services) -> None:
 def tell_closed(job_type: str, by: str, services: Services) -> None:
     services.telemetry.event(Event.CIRCUIT_CLOSED, job_type=job_type, by=by)
     services.telemetry.measure(CIRCUIT_OPEN, 0, job_type=job_type)
-
-
-def _close(job_id: JobId, job_type: str, services: Services) -> bool:
-    token = request_token("close", job_type, f"{services.random_source.bits(64):x}")
-    shards = services.deployment.registry().shards
-    closed = services.store.circuits.close(job_type, services.clock.now(), token=token, shards=shards, probe=job_id)
-    if closed:
-        tell_closed(job_type, f"probe {job_id}", services)
-    return closed
-
-
-def _put_off(job_id: JobId, job_type: str, wait: timedelta, services: Services) -> bool:
-    return services.store.circuits.put_off(job_type, job_id, services.clock.now() + wait, wait)
 
 
 class CircuitHooks(Hooks):

@@ -6,31 +6,20 @@ common is written once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from functools import cache
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
-from typer import Option
 from typer.core import TyperGroup
 
 from leasehold.cli.exits import told
-from leasehold.cli.output import Output
-from leasehold.cli.session import Connection, Session, World
+from leasehold.cli.session import FOR_ACTIONS, Session, SharedOptions
 
-_CONTEXT = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-_SHARED = (
-    Parameter(
-        "as_json",
-        Parameter.KEYWORD_ONLY,
-        default=False,
-        annotation=Annotated[bool, Option("--json", help="For programs: the answer, and errors, as JSON.")],
-    ),
-    Parameter("connection", Parameter.KEYWORD_ONLY, annotation=Connection),
-)
+_CONTEXT = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
+_SHARED = Parameter("shared", Parameter.KEYWORD_ONLY, annotation=SharedOptions)
 
 
 def command[**Given](
@@ -39,22 +28,20 @@ def command[**Given](
     """Register a function whose first parameter is the Session; the others are the command's own."""
 
     def register(function: Callable[Given, None]) -> Callable[Given, None]:
-        _, *own = signature(function, eval_str=True).parameters.values()
-        parameters = (*own, *_SHARED)
+        session, *own = signature(function, eval_str=True).parameters.values()
+        parameters, unused = [*own, _SHARED], FOR_ACTIONS.difference(get_args(session.annotation))
         groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
 
-        def run(context: typer.Context, *, as_json: bool, **given: Any) -> None:
+        def run(context: typer.Context, **given: Any) -> None:
             for each, group in groups.items():
-                given[each] = group(**{option.name: given.pop(option.name) for option in fields(group)})
-            world = context.obj if isinstance(context.obj, World) else World()
-            with told(as_json=as_json):
-                function(Session(world, given.pop("connection"), Output(as_json=as_json)), **given)  # type: ignore[arg-type]
+                own = {option.name for option in fields(group)} & given.keys()
+                given[each] = group(**{name: given.pop(name) for name in own})
+            shared = given.pop(_SHARED.name)
+            with told(as_json=shared.as_json):
+                function((context.obj or Session)(shared), **given)  # type: ignore[arg-type]
 
-        options: list[Parameter] = []
-        for each in parameters:
-            options += _options(groups[each.name]) if each.name in groups else [each]
-        keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in options]
-        run.__signature__ = Signature([_CONTEXT, *keywords])  # type: ignore[attr-defined]
+        options = [option for each in parameters for option in _options(each) if option.name not in unused]
+        run.__signature__ = Signature([_CONTEXT, *options])  # type: ignore[attr-defined]
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         app.command(name, epilog=f"Example: {example}")(run)
         return function
@@ -62,13 +49,17 @@ def command[**Given](
     return register
 
 
-@cache
-def _options(group: Any) -> list[Parameter]:
+def _options(parameter: Parameter) -> Iterator[Parameter]:
+    """The fields of a dataclass as parameters; of anything else, itself."""
+    group = parameter.annotation
+    if not is_dataclass(group):
+        yield parameter.replace(kind=Parameter.KEYWORD_ONLY)
+        return
     hints = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
-        for each in fields(group)
-    ]
+    for each in fields(group):
+        hint = hints[each.name]
+        declared = Annotated[hint, each.metadata["option"]] if "option" in each.metadata else hint
+        yield Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=declared)
 
 
 class ShowsByDefault(TyperGroup):

@@ -58,11 +58,8 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         for each in part.registered_commands:
             each.rich_help_panel = panel
         made.add_typer(part)
-    if wanted is _PLACES:
-        made.command(rich_help_panel=BUILD)(version)
-    else:
-        # A single command would be taken for the whole program.
-        made.callback()(lambda: None)
+    # Always: a single command would be taken for the whole program.
+    made.command(rich_help_panel=BUILD)(version)
     return made
 
 

@@ -36,17 +36,14 @@ MEANINGS = {
     FLAWED: "`audit verify` or `verify` found something that is not as it should be",
     INTERRUPTED: "interrupted with Ctrl-C",
 }
-# By the codes of errors, also of those that were never imported.
-_NOT_FOUND = {"job_not_found", "schedule_not_found", "group_not_found", "unknown_template", "unknown_job_type"}
-_UNAVAILABLE = {
-    "store_error",
-    "not_deployed",
-    "queue_not_found",
-    "identity_unknown",
-    "server_unavailable",
-    "dispatch_failed",
-}
-
+# By the code of the nearest class, which need not be imported.
+_EXITS = (
+    dict.fromkeys(("job_not_found", "schedule_not_found", "group_not_found"), NOT_FOUND)
+    | dict.fromkeys(("unknown_template", "unknown_job_type"), NOT_FOUND)
+    | dict.fromkeys(("store_error", "not_deployed", "queue_not_found", "identity_unknown"), UNAVAILABLE)
+    | dict.fromkeys(("server_unavailable", "dispatch_failed"), UNAVAILABLE)
+    | {"invalid_input": USAGE, "leasehold_error": REFUSED}
+)
 # Where set, an unexpected error shows where it was raised.
 DEBUG = "LEASEHOLD_DEBUG"
 _NEXT = {
@@ -82,11 +79,11 @@ def told(*, as_json: bool) -> Iterator[None]:
         exit_code = exit_code_of(error)
         if exit_code == UNEXPECTED and os.environ.get(DEBUG):
             raise
-        code = getattr(error, "code", None)
+        code, message = getattr(error, "code", None), " ".join(str(error).split())
         if not isinstance(code, str):
-            code = "aws_error" if _is_from_aws(error) else "unexpected_error"
-        is_ours = code == "unexpected_error"
-        message = f"{type(error).__name__}: {error}" if is_ours else " ".join(str(error).split())
+            code = "aws_error" if exit_code == UNAVAILABLE else "unexpected_error"
+        if code == "unexpected_error":
+            message = f"{type(error).__name__}: {error}"
         tell(code, message, exit_code, as_json=as_json)
         raise typer.Exit(exit_code) from None
 
@@ -108,8 +105,8 @@ def told_plainly(before: str = "") -> Iterator[None]:
 def tell(code: str, message: str, exit_code: int, *, next_step: str | None = None, as_json: bool) -> None:
     hint = next_step or _NEXT.get(code)
     if as_json:
-        said = {"code": code, "message": message, "exit_code": exit_code}
-        print(json.dumps({"error": said | ({"next": hint} if hint else {})}), file=sys.stderr)
+        said = {"code": code, "message": message, "exit_code": exit_code, **({"next": hint} if hint else {})}
+        print(json.dumps({"error": said}), file=sys.stderr)
         return
     print(clean(f"{code}: {message}"), file=sys.stderr)
     if hint:
@@ -117,16 +114,10 @@ def tell(code: str, message: str, exit_code: int, *, next_step: str | None = Non
 
 
 def exit_code_of(error: Exception) -> int:
-    from leasehold.kernel import errors
-
-    codes = {vars(kind).get("code") for kind in type(error).__mro__}
-    if codes & _NOT_FOUND:
-        return NOT_FOUND
-    if codes & _UNAVAILABLE or _is_from_aws(error):
+    if _is_from_aws(error):
         return UNAVAILABLE
-    if isinstance(error, errors.InvalidInputError):
-        return USAGE
-    return REFUSED if isinstance(error, errors.LeaseholdError) else UNEXPECTED
+    codes = (vars(kind).get("code") for kind in type(error).__mro__)
+    return next((_EXITS[code] for code in codes if code in _EXITS), UNEXPECTED)
 
 
 def _is_from_aws(error: Exception) -> bool:

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Never
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -53,16 +53,20 @@ def deploy(
     force: Annotated[bool, Option("--force", help="Deploy even if nothing changed.")] = False,
 ) -> None:
     """Start it if need be, and deploy the stacks with the CDK."""
-    from leasehold.local.aws.deployment import deploy as deploy_stacks
-
     with told_plainly(), Steps(console_for(sys.stdout)) as steps:
-        aws = _local_aws(root)
-        running = aws.up(port, say=steps.say)
-        changed = deploy_stacks(aws, running, say=steps.say, hear=steps.hear, force=force)
-        steps.say("deployed" if changed else "what is deployed is up to date")
-        for line in _left_behind(running):
+        for line in _left_behind(_deployed(_local_aws(root), port, steps, force=force)):
             steps.say(line)
         steps.say("to see it in a browser: leasehold console --local")
+
+
+def _deployed(aws: LocalAws, port: int, steps: Steps, *, force: bool = False) -> Running:
+    from leasehold.local.aws.deployment import deploy as deploy_stacks
+
+    running = aws.up(port, say=steps.say)
+    steps.say(f"the local AWS listens on {running.endpoint}")
+    changed = deploy_stacks(aws, running, say=steps.say, hear=steps.hear, force=force)
+    steps.say("deployed" if changed else "what is deployed is up to date")
+    return running
 
 
 def _left_behind(running: Running) -> Iterator[str]:
@@ -136,15 +140,13 @@ def dev(root: Root = HERE, port: Port = DEFAULT_PORT) -> None:
 
     It deploys once, if need be; from then on only code is replaced. Settings in job.toml need `leasehold local deploy`.
     """
-    from leasehold.local.aws.deployment import deploy as deploy_stacks
     from leasehold.local.dev import DevLoop, watch
 
     with told_plainly():
         aws = _local_aws(root)
         with Steps(console_for(sys.stdout)) as steps:
-            running = aws.up(port, say=steps.say)
-            deploy_stacks(aws, running, say=steps.say, hear=steps.hear)
-        loop = DevLoop(running, aws.root)
+            running = _deployed(aws, port, steps)
+        loop = DevLoop(aws, running)
         folders = ", ".join(each.job_type for each in loop.functions)
         print(f"watching {folders}; Ctrl-C ends it, and the local AWS goes on", flush=True)
         watch(loop, lambda text: print(f"==> {text}", flush=True), _print_line)
@@ -206,7 +208,7 @@ def demo(
     # A report for programs is alone on the standard output.
     console = console_for(sys.stderr if as_json else sys.stdout)
     # Left to itself, SIGTERM would end this process without a word, and what it started would go on.
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     with told_plainly("The demo could not run: "):
         aws = _local_aws(root)
         try:
@@ -226,19 +228,11 @@ def demo(
 
 def _run_demo(aws: LocalAws, port: int, console: Console) -> Report:
     from leasehold.local.aws.connection import open_queue
-    from leasehold.local.aws.deployment import deploy as deploy_stacks
     from leasehold.local.demo import mix, view
-    from leasehold.local.demo.demo import Journal, run_demo
+    from leasehold.local.demo.demo import run_demo
 
     with Steps(console) as steps:
         steps.say("starting the local AWS")
-        running = aws.up(port, say=steps.say)
-        steps.say(f"it listens on {running.endpoint}")
-        if not deploy_stacks(aws, running, say=steps.say, hear=steps.hear):
-            steps.say("what is deployed is up to date")
+        running = _deployed(aws, port, steps)
     shown = view.Dashboard(console) if console.is_terminal else view.Lines(console)
-    return run_demo(open_queue(running), mix.CASES, Journal(), shown)
-
-
-def _terminate(*_: object) -> Never:
-    raise SystemExit(_TERMINATED)
+    return run_demo(open_queue(running), mix.CASES, shown)

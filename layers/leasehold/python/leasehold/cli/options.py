@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leasehold.admin.pages import JobFilter
     from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.enqueue import OnDuplicate
@@ -81,12 +83,9 @@ def priority_of(text: str, *, what: str = "") -> Priority:  # noqa: ARG001  all 
 
 def on_duplicate_of(text: str, *, what: str) -> OnDuplicate:
     from leasehold.kernel.enqueue import OnDuplicate
-    from leasehold.kernel.errors import InvalidOptionError
+    from leasehold.kernel.type_options import parse_choice
 
-    try:
-        return OnDuplicate(text)
-    except ValueError:
-        raise InvalidOptionError(text, f"{what} is not known", f"Use one of {', '.join(OnDuplicate)}.") from None
+    return parse_choice(OnDuplicate, text, what)
 
 
 def delays_of(text: str, *, what: str) -> RetryPolicy:
@@ -151,10 +150,7 @@ def complete_priority(incomplete: str) -> list[str]:
     return [name for each in Priority if (name := each.name.lower()).startswith(incomplete)]
 
 
-Reason = Annotated[
-    str,
-    Option(help="Why; it is kept on record with who you are. Needed where the queue asks for it.", show_default=False),
-]
+PRIORITIES = "low, normal, high or critical."
 JobIdArgument = Annotated[str, Argument(metavar="JOB_ID", help="The job's id.")]
 JobTypeArgument = Annotated[str, Argument(metavar="TYPE", help="The job type.", autocompletion=complete_job_type)]
 JobTypeOption = Annotated[
@@ -164,17 +160,12 @@ MadeJobTypeOption = Annotated[
     str | None,
     Option("--type", metavar="TYPE", help="The type of the jobs it makes.", autocompletion=complete_job_type),
 ]
-PriorityOption = Annotated[
-    str | None, Option(help="low, normal, high or critical.", autocompletion=complete_priority), priority_of
-]
-PayloadOption = Annotated[str | None, Option(metavar="JSON", help="The payload.")]
+PriorityOption = Annotated[str | None, Option(help=PRIORITIES, autocompletion=complete_priority)]
 PayloadFileOption = Annotated[
     str | None, Option(metavar="FILE", help="A file with the payload as JSON; - for the standard input.")
 ]
 Limit = Annotated[int, Option(help="How many to show.")]
 DEFAULT_LIMIT = 50
-Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask; for scripts.")]
-DryRun = Annotated[bool, Option("--dry-run", help="Only show what would be done.")]
 
 # Of commands about this machine.
 Root = Annotated[Path, Option(help="The project's folder.")]
@@ -191,13 +182,35 @@ Port = Annotated[
 DEFAULT_PORT = 0
 
 
+def option(*names: str, default: Any = None, reads: Callable[..., Any] | None = None, **settings: Any) -> Any:
+    """A field of a dataclass of options. reads: makes its value of what was typed, and is told as which option."""
+    return field(default=default, metadata={"option": Option(*names, **settings), "names": names, "reads": reads})
+
+
+def given(options: Any, now: datetime | None = None) -> dict[str, Any]:
+    """A dataclass of options as arguments of those names, each made of what was typed.
+
+    now: for those that may say how long ago.
+    """
+    found = {each.name: getattr(options, each.name) for each in fields(options)}
+    for each in fields(options):
+        reads = each.metadata.get("reads")
+        if reads is not None and found[each.name] is not None:
+            (what,) = each.metadata["names"] or [f"--{each.name.replace('_', '-')}"]
+            context = {"now": now} if reads is past_moment else {}
+            found[each.name] = reads(found[each.name], what=what, **context)
+    if "payload" in found:
+        found["payload"] = read_payload(found["payload"], found.pop("payload_file"))
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pages:
     """How much of a listing."""
 
     limit: Limit = DEFAULT_LIMIT
-    everything: Annotated[bool, Option("--all", help="Show all, however many; with --json one a line.")] = False
-    cursor: Annotated[str | None, Option(help="Go on where the last page of the same listing ended.")] = None
+    everything: bool = option("--all", default=False, help="Show all, however many; with --json one a line.")
+    cursor: str | None = option(help="Go on where the last page of the same listing ended.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,26 +218,21 @@ class Jobs:
     """Which jobs: fields are named as those of the filter that they become."""
 
     job_type: JobTypeOption = None
-    statuses: Annotated[
-        list[str] | None,
-        Option(
-            "--status",
-            help="pending, in_progress, failed, completed, cancelled or dead_letter; may be repeated.",
-            autocompletion=complete_status,
-        ),
-    ] = None
-    scheduled_from: Annotated[
-        str | None,
-        Option("--since", help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."),
-        past_moment,
-    ] = None
-    scheduled_to: Annotated[str | None, Option("--until", help="Scheduled before then."), past_moment] = None
-    created_from: Annotated[str | None, Option("--created-since", help="Created from then on."), past_moment] = None
-    created_to: Annotated[str | None, Option("--created-until", help="Created before then."), past_moment] = None
-    concurrency_key: Annotated[str | None, Option(help="With this concurrency key.")] = None
-    group_id: Annotated[str | None, Option("--group", help="Members of this group.")] = None
-    schedule: Annotated[str | None, Option(help="Made by this schedule.")] = None
-    template: Annotated[str | None, Option(help="Made from this template.")] = None
+    statuses: list[str] | None = option(
+        "--status",
+        help="pending, in_progress, failed, completed, cancelled or dead_letter; may be repeated.",
+        autocompletion=complete_status,
+    )
+    scheduled_from: str | None = option(
+        "--since", reads=past_moment, help="Scheduled from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."
+    )
+    scheduled_to: str | None = option("--until", reads=past_moment, help="Scheduled before then.")
+    created_from: str | None = option("--created-since", reads=past_moment, help="Created from then on.")
+    created_to: str | None = option("--created-until", reads=past_moment, help="Created before then.")
+    concurrency_key: str | None = option(help="With this concurrency key.")
+    group_id: str | None = option("--group", help="Members of this group.")
+    schedule: str | None = option(help="Made by this schedule.")
+    template: str | None = option(help="Made from this template.")
 
     def wanted(self, now: datetime) -> JobFilter:
         from leasehold.admin.pages import JobFilter
@@ -232,22 +240,22 @@ class Jobs:
         return JobFilter(**given(self, now) | {"statuses": frozenset(self.statuses or ())})
 
 
-def given(options: Any, now: datetime | None = None) -> dict[str, Any]:
-    """A dataclass of options as arguments of those names: an option that names what reads its words has them read.
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """What a job can be given, by itself, by its template or by its schedule; fields are named as theirs."""
 
-    now: for those that may say how long ago.
-    """
-    found = asdict(options)
-    for name, hint in get_type_hints(type(options), include_extras=True).items():
-        option, *readers = hint.__metadata__
-        if readers and found[name] is not None:
-            # Typer takes the first declaration for a default, until it makes a command of it.
-            what = option.default if isinstance(option.default, str) else f"--{name.replace('_', '-')}"
-            context = {"now": now} if readers[0] is past_moment else {}
-            found[name] = readers[0](found[name], what=what, **context)
-    if "payload" in found:
-        found["payload"] = read_payload(found["payload"], found.pop("payload_file"))
-    return found
+    payload: str | None = option(metavar="JSON", help="The payload.")
+    payload_file: PayloadFileOption = None
+    priority: str | None = option(help=PRIORITIES, autocompletion=complete_priority, reads=priority_of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresetWithTries(Preset):
+    max_attempts: int | None = option(help="How often a job is tried.")
+    retry: str | None = option(
+        "--retry-delays", reads=delays_of, help="Delays between attempts, e.g. 10s,1m,5m; the last one repeats."
+    )
+    webhook: str | None = option(help="An https address that is told of each run's end.")
 
 
 def check_type(services: Services, job_type: str | None) -> None:

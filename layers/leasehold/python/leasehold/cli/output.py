@@ -47,20 +47,21 @@ class Output:
         """One JSON document on one line; only ASCII, so that no encoding can spoil it."""
         print(json.dumps(document))
 
-    def say(self, text: str) -> None:
-        print(clean(text))
+    def say(self, *lines: str) -> None:
+        for each in lines:
+            print(clean(each))
 
     def hint(self, text: str) -> None:
         """What helps people and is not the answer."""
         if not self.as_json:
             print(clean(text), file=sys.stderr)
 
-    def done(self, document: Document, text: str) -> None:
+    def done(self, document: Document, *lines: str) -> None:
         """The answer of an action."""
         if self.as_json:
             self.document(document)
         else:
-            self.say(text)
+            self.say(*lines)
 
     def details(self, document: Document, *, shown: Document | None = None) -> None:
         """One thing; `shown` is the same as people read it, where that differs."""
@@ -99,7 +100,7 @@ class Output:
 class Steps:
     """Slow steps, told while they last: a spinner on a terminal, lines elsewhere.
 
-    `say` begins a step; `hear` gets what the program behind it says, or an empty line while it is silent.
+    `say` begins a step; `hear` gets the newest line of the program behind it, again and again while there is no other.
     """
 
     def __init__(self, console: Console) -> None:

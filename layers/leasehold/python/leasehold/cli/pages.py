@@ -54,10 +54,6 @@ def list_pages[Item](
 
 
 def _pages[Item](fetch: Fetch[Item], asked: Pages) -> Iterator[Page[Item]]:
-    from leasehold.admin.pages import check_limit
-
-    if asked.limit <= 0 and not asked.everything:
-        check_limit(asked.limit)
     cursor, left = asked.cursor, asked.limit
     # A large limit is worth more pages than one that is small.
     for more in count(max(MAX_PAGES, asked.limit // _PAGE), -1):

@@ -3,63 +3,68 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Option
 
 from leasehold.cli import exits
+from leasehold.cli.options import option
+from leasehold.cli.output import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from leasehold.admin.reading import Admin
     from leasehold.audit.roots import Archive
-    from leasehold.cli.output import Output
     from leasehold.kernel.ports import Clock
     from leasehold.local.aws.instance import Running
-    from leasehold.queue import Queue
     from leasehold.verify.site import Site
 
-_option = partial(Option, rich_help_panel="Which queue")
+_PANEL = "Which queue"
+_option = partial(option, rich_help_panel=_PANEL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
-    """The options that every operators' command has: a queue is found as the AWS CLI finds account and region.
+class SharedOptions:
+    """The options that every operators' command has, but for the first three, which are of those that act.
+
+    A queue is found as the AWS CLI finds account and region.
 
     queue_name: of a deployed queue, whose tables AWS names, unless they are given.
     is_local: the local AWS that runs for the project at `root`; `queue_name` says which of several queues there.
     """
 
-    queue_name: Annotated[
-        str | None,
-        _option(
-            "--queue",
-            envvar="LEASEHOLD_QUEUE",
-            help="The name of a deployed queue, e.g. dev: AWS is asked where its tables are.",
-        ),
-    ] = None
-    is_local: Annotated[
-        bool, _option("--local/--no-local", envvar="LEASEHOLD_LOCAL", help="The local AWS that runs on this machine.")
-    ] = False
-    root: Annotated[Path, _option(help="The project's folder, for --local.", show_default=False)] = Path()
-    jobs_table: Annotated[str | None, _option(envvar="LEASEHOLD_JOBS_TABLE", help="The name of the table of jobs.")] = (
-        None
+    reason: str = option(
+        default="",
+        show_default=False,
+        help="Why; it is kept on record with who you are. Needed where the queue asks for it.",
     )
-    dead_letters_table: Annotated[
-        str | None, _option(envvar="LEASEHOLD_DEAD_LETTERS_TABLE", help="The name of the table of dead letters.")
-    ] = None
-    profile: Annotated[str | None, _option(help="The AWS profile; by default as the AWS CLI finds it.")] = None
+    dry_run: bool = option("--dry-run", default=False, help="Only show what would be done.")
+    yes: bool = option("--yes", "-y", default=False, help="Do not ask; for scripts.")
+    as_json: bool = option("--json", default=False, help="For programs: the answer, and errors, as JSON.")
+    queue_name: str | None = _option(
+        "--queue",
+        envvar="LEASEHOLD_QUEUE",
+        help="The name of a deployed queue, e.g. dev: AWS is asked where its tables are.",
+    )
+    is_local: bool = _option(
+        "--local/--no-local", default=False, envvar="LEASEHOLD_LOCAL", help="The local AWS that runs on this machine."
+    )
+    root: Path = option(
+        default=Path(), rich_help_panel=_PANEL, help="The project's folder, for --local.", show_default=False
+    )
+    jobs_table: str | None = _option(envvar="LEASEHOLD_JOBS_TABLE", help="The name of the table of jobs.")
+    dead_letters_table: str | None = _option(
+        envvar="LEASEHOLD_DEAD_LETTERS_TABLE", help="The name of the table of dead letters."
+    )
+    profile: str | None = _option(help="The AWS profile; by default as the AWS CLI finds it.")
     # boto3 itself reads AWS_DEFAULT_REGION only.
-    region: Annotated[
-        str | None, _option(envvar="AWS_REGION", help="The AWS region; by default as the AWS CLI finds it.")
-    ] = None
-    endpoint_url: Annotated[str | None, _option(help="Another endpoint than AWS's own.")] = None
+    region: str | None = _option(envvar="AWS_REGION", help="The AWS region; by default as the AWS CLI finds it.")
+    endpoint_url: str | None = _option(help="Another endpoint than AWS's own.")
 
     @property
     def where(self) -> dict[str, Any]:
@@ -83,72 +88,104 @@ class Connection:
         return self.jobs_table or found.jobs_table, self.dead_letters_table or found.dead_letters_table
 
 
-def open_admin(connection: Connection) -> Admin:
-    """The admin service of that queue, in the name of whoever AWS says we are."""
-    from leasehold.admin.reading import Admin
-    from leasehold.aws.clients import lean_session
-    from leasehold.queue import Queue
+class Session:
+    """One run of one command. Tests pass a kind of their own: `CliRunner().invoke(app, [...], obj=TheirSession)`."""
 
-    if connection.is_local:
-        return Admin(_local_queue(connection).services)
-    open_client = lean_session(connection.profile).create_client
-    queue = Queue.connect(*connection.tables(open_client), open_client=open_client, **connection.where)
-    return Admin(queue.services)
+    def __init__(self, options: SharedOptions) -> None:
+        self.options = options
+        self.out = Output(as_json=options.as_json)
+        self.reason, self.dry_run, self.yes = options.reason, options.dry_run, options.yes
+
+    @cached_property
+    def clock(self) -> Clock:
+        from leasehold.kernel.ports import SystemClock
+
+        return SystemClock()
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    @cached_property
+    def admin(self) -> Admin:
+        """The admin service of the queue, in the name of whoever AWS says we are."""
+        from leasehold.admin.reading import Admin
+        from leasehold.aws.clients import lean_session
+        from leasehold.queue import Queue
+
+        asked = self.options
+        if asked.is_local:
+            from leasehold.local.aws.connection import open_queue
+
+            return Admin(open_queue(running_at(asked.root), asked.queue_name).services)
+        open_client = lean_session(asked.profile).create_client
+        queue = Queue.connect(*asked.tables(open_client), open_client=open_client, **asked.where)
+        return Admin(queue.services)
+
+    @property
+    def queue_name(self) -> str | None:
+        """As whoever typed the command calls it."""
+        return self.options.queue_name or ("local" if self.options.is_local else None)
+
+    def root_archive(self, bucket: str) -> Archive:
+        """The daily roots of the audit that are kept in this bucket, reached as the tables are."""
+        from leasehold.aws.archive import open_bucket
+
+        return open_bucket(bucket, **self._client_options())
+
+    def site(self) -> Site:
+        """The deployment as its account shows it."""
+        import boto3
+
+        from leasehold.verify.site import Site
+
+        asked, connection = self.options, self._client_options()
+        if asked.is_local:
+            from leasehold.local.aws.connection import queue_address
+
+            address = queue_address(running_at(asked.root), asked.queue_name)
+            name, tables = address.queue_name, (address.jobs_table, address.dead_letters_table)
+        else:
+            tables = asked.tables()
+            name = asked.queue_name or tables[0]
+        return Site(
+            self.admin.queue,
+            cache(lambda service: boto3.client(service, **connection)),
+            name=name,
+            tables=tables,
+            is_local=asked.is_local or asked.endpoint_url is not None,
+        )
+
+    def _client_options(self) -> dict[str, Any]:
+        """For clients of boto3, which are all of one profile then: that of the tables, and of who we are."""
+        import boto3
+
+        asked = self.options
+        if asked.is_local:
+            return running_at(asked.root).client_options
+        boto3.setup_default_session(profile_name=asked.profile or None, region_name=asked.region or None)
+        return asked.where
+
+    def confirm(self, question: str) -> None:
+        """Go on, or end with nothing done; a script that goes on after success does not go on then."""
+        if not self.yes and not self.ask(question):
+            self.out.hint("Nothing was done.")
+            raise typer.Exit(exits.REFUSED)
+
+    def ask(self, question: str) -> bool:
+        from leasehold.kernel.errors import InvalidOptionError
+
+        if not sys.stdin.isatty():
+            raise InvalidOptionError(
+                question, "nobody is there to confirm this", "Pass --yes, or --dry-run to look first."
+            )
+        return typer.confirm(question, err=True)
 
 
-def open_roots(connection: Connection, bucket: str) -> Archive:
-    """The archive of audit roots in that bucket, reached as the tables are."""
-    from leasehold.aws.archive import open_bucket
-
-    if connection.is_local:
-        return open_bucket(bucket, **running_at(connection.root).client_options)
-    _set_session(connection)
-    return open_bucket(bucket, **connection.where)
-
-
-def open_site(connection: Connection) -> Site:
-    """The deployment of that queue as its account shows it."""
-    import boto3
-
-    from leasehold.queue import Queue
-    from leasehold.verify.site import Site
-
-    options: dict[str, str] = {}
-    if connection.is_local:
-        from leasehold.local.aws.connection import queue_address
-
-        running = running_at(connection.root)
-        address, options = queue_address(running, connection.queue_name), running.client_options
-        name, tables = address.queue_name, (address.jobs_table, address.dead_letters_table)
-        queue = _local_queue(connection)
-    else:
-        _set_session(connection)
-        tables = connection.tables()
-        name = connection.queue_name or tables[0]
-        if connection.endpoint_url:
-            options = {"endpoint_url": connection.endpoint_url}
-        queue = Queue.connect(*tables, **connection.where)
-    return Site(
-        queue,
-        cache(lambda service: boto3.client(service, **options)),  # type: ignore[call-overload]
-        name=name,
-        tables=tables,
-        is_local=connection.is_local or connection.endpoint_url is not None,
-    )
-
-
-def _set_session(connection: Connection) -> None:
-    """Every client of this process is of one profile: that of the tables, and that which says who we are."""
-    import boto3
-
-    options: dict[str, Any] = {"profile_name": connection.profile, "region_name": connection.region}
-    boto3.setup_default_session(**{name: value for name, value in options.items() if value})
-
-
-def _local_queue(connection: Connection) -> Queue:
-    from leasehold.local.aws.connection import open_queue
-
-    return open_queue(running_at(connection.root), connection.queue_name)
+# Which of the options of actions a command has, said by the type of its session.
+FOR_ACTIONS = {"reason", "dry_run", "yes"}
+Acting = Annotated[Session, "reason"]
+Asking = Annotated[Session, "reason", "yes"]
+Previewing = Annotated[Session, "reason", "dry_run", "yes"]
 
 
 def running_at(root: Path) -> Running:
@@ -160,63 +197,3 @@ def running_at(root: Path) -> Running:
     if running is None:
         raise ServerUnavailableError("the local AWS", "it is not running", "Start it with: leasehold local deploy")
     return running
-
-
-def _system_clock() -> Clock:
-    from leasehold.kernel.ports import SystemClock
-
-    return SystemClock()
-
-
-def ask_at_terminal(question: str) -> bool:
-    from leasehold.kernel.errors import InvalidOptionError
-
-    if not sys.stdin.isatty():
-        raise InvalidOptionError(question, "nobody is there to confirm this", "Pass --yes, or --dry-run to look first.")
-    return typer.confirm(question, err=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """What commands get from outside. Tests pass their own: `CliRunner().invoke(app, [...], obj=World(...))`."""
-
-    open_admin: Callable[[Connection], Admin] = open_admin
-    open_roots: Callable[[Connection, str], Archive] = open_roots
-    open_site: Callable[[Connection], Site] = open_site
-    clock: Clock = field(default_factory=_system_clock)
-    ask: Callable[[str], bool] = ask_at_terminal
-
-
-class Session:
-    """One run of one command."""
-
-    def __init__(self, world: World, connection: Connection, output: Output) -> None:
-        self.world = world
-        self.out = output
-        self._connection = connection
-
-    @cached_property
-    def admin(self) -> Admin:
-        return self.world.open_admin(self._connection)
-
-    @property
-    def queue_name(self) -> str | None:
-        """As whoever typed the command calls it."""
-        return self._connection.queue_name or ("local" if self._connection.is_local else None)
-
-    def root_archive(self, bucket: str) -> Archive:
-        """The daily roots of the audit that are kept in this bucket."""
-        return self.world.open_roots(self._connection, bucket)
-
-    def site(self) -> Site:
-        """The deployment as its account shows it."""
-        return self.world.open_site(self._connection)
-
-    def now(self) -> datetime:
-        return self.world.clock.now()
-
-    def confirm(self, question: str, *, yes: bool) -> None:
-        """Go on, or end with nothing done; a script that goes on after success does not go on then."""
-        if not yes and not self.world.ask(question):
-            self.out.hint("Nothing was done.")
-            raise typer.Exit(exits.REFUSED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -11,19 +11,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from leasehold.admin.others import Auditor
 from leasehold.api.local import LocalApi
-from leasehold.console.exchange import Answer, json_answer, problem
-from leasehold.console.security import READS, refusal_of_method
+from leasehold.console.exchange import JSON, Answer, json_answer, problem
+from leasehold.console.security import READS
 from leasehold.kernel.errors import InvalidInputError, LeaseholdError
-from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from importlib.resources.abc import Traversable
 
     from leasehold.audit.roots import Archive
-    from leasehold.console.exchange import Backend, Request
+    from leasehold.console.exchange import Request
     from leasehold.console.security import Guard
-    from leasehold.kernel.ports import Identity
     from leasehold.kernel.services import Services
 
 SESSION = "/session.json"
@@ -37,80 +34,54 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
-    """`name` is what the page calls this queue, e.g. the stage."""
+    """What the page reads and does is the HTTP API itself, in this process, in the name of `services.identity`.
 
-    guard: Guard
-    backend: Backend
-    identity: Identity
-    name: str
-
-    def handle(self, request: Request) -> Answer:
-        is_data = request.path.startswith("/api/") or request.path in {VERIFY, SESSION}
-        refused = self.guard.refusal_of_host(request) or refusal_of_method(request)
-        refused = refused or (self.guard.refusal(request) if is_data else None)
-        if refused is not None:
-            return refused
-        if is_data and request.path != SESSION:
-            return self.backend.handle(request)
-        if request.method not in READS:
-            return problem(405, "method_not_allowed", "Only what is below /api can be changed.")
-        if request.path == SESSION:
-            return json_answer({"name": self.name, **self._actor()})
-        # The same for everybody: whoever has no secret sees an empty page.
-        return assets().get(request.path) or problem(404, "not_found", "There is nothing at this address.")
-
-    def _actor(self) -> dict[str, str]:
-        """Who acts, so that whoever looks at the page sees in whose name its records will be."""
-        try:
-            return {"actor": self.identity.actor()}
-        except LeaseholdError as error:
-            return {"actor_error": str(error)}
-
-
-@cache
-def assets() -> dict[str, Answer]:
-    """The files of the page by path; `/` is the page itself.
-
-    All are known before the first request: a path is looked up, never opened.
+    name: what the page calls this queue, e.g. the stage.
+    open_roots: the archive of audit roots in a bucket, which a verification reads too.
     """
-    found = dict(_below(files("leasehold.console") / "static", ""))
-    found["/"] = found.pop("/index.html")
-    return found
 
-
-def _below(folder: Traversable, prefix: str) -> list[tuple[str, Answer]]:
-    found: list[tuple[str, Answer]] = []
-    for entry in folder.iterdir():
-        path = f"{prefix}/{entry.name}"
-        kind = _TYPES.get(entry.name[entry.name.rfind(".") :])
-        if entry.is_dir():
-            found += _below(entry, path)
-        elif kind is not None:
-            found.append((path, Answer(status=200, body=entry.read_bytes(), content_type=kind)))
-    return found
-
-
-class ApiBackend:
-    """What the page reads and does: the HTTP API itself, in this process, in the name of `services.identity`."""
-
-    def __init__(self, services: Services, open_roots: Callable[[str], Archive] | None = None) -> None:
+    def __init__(
+        self, services: Services, guard: Guard, *, name: str, open_roots: Callable[[str], Archive] | None = None
+    ) -> None:
+        self._guard = guard
+        self._name = name
+        self._identity = services.identity
         self._api = LocalApi(services)
         self._auditor = Auditor(services)
         self._open_roots = open_roots
 
     def handle(self, request: Request) -> Answer:
+        is_of_api = request.path.startswith("/api/")
+        refused = self._guard.refusal(request, is_data=is_of_api or request.path in {VERIFY, SESSION})
+        if refused is not None:
+            return refused
+        if is_of_api:
+            return self._answered(request)
+        if request.method not in READS:
+            return problem(405, "method_not_allowed", "Only what is below /api can be changed.")
         if request.path == VERIFY:
-            return self._verified(request)
-        made = self._api.answer(request.method, request.path, request.query, request.headers, request.body)
-        headers = {name.lower(): str(value) for name, value in made.headers.items()}
-        content_type = headers.pop("content-type", "application/json")
-        return Answer(status=made.status, body=made.body, content_type=content_type)
+            return self.verified(request.query)
+        if request.path == SESSION:
+            return json_answer({"name": self._name, **self._actor()})
+        # The same for everybody: whoever has no secret sees an empty page.
+        return assets().get(request.path) or problem(404, "not_found", "There is nothing at this address.")
 
-    def _verified(self, request: Request) -> Answer:
+    def _answered(self, request: Request) -> Answer:
+        made = self._api.answer(request.method, request.path, request.query, request.headers, request.body)
+        headers = {name.lower(): value for name, value in made.headers.items()}
+        return Answer(status=made.status, body=made.body, content_type=headers.get("content-type", JSON))
+
+    def _actor(self) -> dict[str, str]:
+        """Who acts, so that whoever looks at the page sees in whose name its records will be."""
+        try:
+            return {"actor": self._identity.actor()}
+        except LeaseholdError as error:
+            return {"actor_error": str(error)}
+
+    def verified(self, query: str) -> Answer:
         """One trail or all of them, and the daily roots where some are kept and can be read."""
-        target = parse_qs(request.query).get("target", [""])[0] or None
+        target = parse_qs(query).get("target", [""])[0] or None
         checked, flaws = 0, []
         try:
             for _, found in self._auditor.verify(target):
@@ -131,3 +102,21 @@ class ApiBackend:
             return {"from": f"s3://{bucket}", "unreadable": str(error)}
         flaws = [f"{flaw.target}: {flaw.problem}" for flaw in self._auditor.check_roots(kept)]
         return {"from": kept.place, "kept": len(kept.roots), "flaws": flaws}
+
+
+@cache
+def assets() -> dict[str, Answer]:
+    """The files of the page by path; `/` is the page itself.
+
+    All are known before the first request: a path is looked up, never opened.
+    """
+    root = Path(__file__).parent / "static"
+    found = {
+        f"/{each.relative_to(root).as_posix()}": Answer(
+            status=200, body=each.read_bytes(), content_type=_TYPES[each.suffix]
+        )
+        for each in root.rglob("*")
+        if each.suffix in _TYPES
+    }
+    found["/"] = found.pop("/index.html")
+    return found

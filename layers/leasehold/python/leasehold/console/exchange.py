@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+JSON = "application/json"
 PROBLEM = "application/problem+json"
 
 
@@ -29,13 +30,7 @@ class Request:
 class Answer:
     status: int
     body: bytes = b""
-    content_type: str = "application/json"
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-class Backend(Protocol):
-    def handle(self, request: Request) -> Answer:
-        """Answer a request for data, which the console's guard has let in."""
+    content_type: str = JSON
 
 
 def json_answer(document: object, status: int = 200) -> Answer:

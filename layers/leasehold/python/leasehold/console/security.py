@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leasehold.console.exchange import Answer, problem
@@ -43,47 +44,30 @@ HEADERS = {
 }
 
 
-def _secret() -> str:
-    return secrets.token_urlsafe(32)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
     """One session: it ends with the process."""
 
     port: int
-    secret: str = field(default_factory=_secret, repr=False)
+    secret: str = field(default_factory=partial(secrets.token_urlsafe, 32), repr=False)
 
-    @property
-    def hosts(self) -> frozenset[str]:
-        return frozenset({f"127.0.0.1:{self.port}", f"localhost:{self.port}"})
-
-    def refusal_of_host(self, request: Request) -> Answer | None:
-        if request.headers.get("host", "") in self.hosts:
-            return None
-        return problem(421, "foreign_host", f"The console answers on {' and '.join(sorted(self.hosts))} only.")
-
-    def refusal(self, request: Request) -> Answer | None:
+    def refusal(self, request: Request, *, is_data: bool) -> Answer | None:
         """Why this request is not let in; None if it is."""
-        if not _same(request.headers.get(SECRET_HEADER, ""), self.secret):
+        headers, hosts = request.headers, (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
+        if headers.get("host", "") not in hosts:
+            return problem(421, "foreign_host", f"The console answers on {' and '.join(hosts)} only.")
+        if request.method not in READS | CHANGES:
+            return problem(405, "method_not_allowed", "Use GET, POST, PATCH or DELETE.")
+        if not is_data:
+            return None
+        if not secrets.compare_digest(headers.get(SECRET_HEADER, "").encode(), self.secret.encode()):
             return problem(401, "locked", "Open the address that `leasehold console` printed: it has the key in it.")
-        if self._is_foreign(request):
-            return problem(403, "foreign_origin", "This request comes from another site.")
-        if request.method in CHANGES:
-            return _refusal_of_change(request)
-        return None
-
-    def _is_foreign(self, request: Request) -> bool:
-        origin = request.headers.get("origin")
-        is_other_origin = origin is not None and origin != f"http://{request.headers['host']}"
+        own_origin = f"http://{headers['host']}"
         # Browsers say where a request comes from, and scripts cannot. "none" is the address bar.
-        return is_other_origin or request.headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}
-
-
-def refusal_of_method(request: Request) -> Answer | None:
-    if request.method in READS | CHANGES:
-        return None
-    return problem(405, "method_not_allowed", "Use GET, POST, PATCH or DELETE.")
+        comes_from = headers.get("sec-fetch-site", "none")
+        if headers.get("origin", own_origin) != own_origin or comes_from not in {"same-origin", "none"}:
+            return problem(403, "foreign_origin", "This request comes from another site.")
+        return _refusal_of_change(request) if request.method in CHANGES else None
 
 
 def _refusal_of_change(request: Request) -> Answer | None:
@@ -92,7 +76,3 @@ def _refusal_of_change(request: Request) -> Answer | None:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return problem(415, "not_json", "Send application/json.")
     return None
-
-
-def _same(given: str, wanted: str) -> bool:
-    return secrets.compare_digest(given.encode(), wanted.encode())

@@ -8,7 +8,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 
-from leasehold.console.console import ApiBackend, Console
+from leasehold.console.console import Console
 from leasehold.console.exchange import Request, problem
 from leasehold.console.security import HEADERS, MAX_BODY_BYTES, Guard
 from leasehold.kernel.errors import ServerUnavailableError
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from leasehold.audit.roots import Archive
-    from leasehold.console.exchange import Answer, Backend
-    from leasehold.kernel.ports import Identity
+    from leasehold.console.exchange import Answer
     from leasehold.kernel.services import Services
 
 HOST = "127.0.0.1"
@@ -30,29 +29,24 @@ _TOO_LARGE = problem(413, "too_large", f"A request has a Content-Length of at mo
 _LOOK_EVERY_SECONDS = 0.05
 
 
-def console_of(
-    services: Services,
-    *,
-    name: str | None = None,
-    port: int = DEFAULT_PORT,
-    open_roots: Callable[[str], Archive] | None = None,
-) -> ConsoleServer:
+class ConsoleServer:
     """Acts in the name of the services' own identity: that of the operator who started it.
 
     name: as operators call the queue; without one, the name of its table stands there.
     open_roots: the archive of audit roots in a bucket, which a verification reads too.
-    """
-    shown = name or services.store.table.name
-    return ConsoleServer(ApiBackend(services, open_roots), services.identity, name=shown, port=port)
 
-
-class ConsoleServer:
-    """
-    >>> with ConsoleServer(backend, identity, name="dev", port=0) as server:    # doctest: +SKIP
+    >>> with ConsoleServer(queue.services, name="dev", port=0) as server:    # doctest: +SKIP
     ...     print(server.url)
     """
 
-    def __init__(self, backend: Backend, identity: Identity, *, name: str, port: int = DEFAULT_PORT) -> None:
+    def __init__(
+        self,
+        services: Services,
+        *,
+        name: str | None = None,
+        port: int = DEFAULT_PORT,
+        open_roots: Callable[[str], Archive] | None = None,
+    ) -> None:
         try:
             self._server = _Server((HOST, port), _Handler)
         except OSError as error:
@@ -60,10 +54,10 @@ class ConsoleServer:
                 "the console", f"port {port} cannot be used ({error.strerror})", "Choose another: --port 0 finds one."
             ) from None
         self.port: int = self._server.server_address[1]
-        self.name = name
+        self.name = name or services.store.table.name
         self._guard = Guard(port=self.port)
-        self._server.console = Console(guard=self._guard, backend=backend, identity=identity, name=name)
-        self._thread: threading.Thread | None = None
+        self._server.console = Console(services, self._guard, name=self.name, open_roots=open_roots)
+        self._thread = threading.Thread(target=self.serve_forever, name="leasehold-console", daemon=True)
 
     @property
     def address(self) -> str:
@@ -81,13 +75,11 @@ class ConsoleServer:
             self._server.server_close()
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self.serve_forever, name="leasehold-console", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
-        assert self._thread is not None
         self._thread.join()
 
 
@@ -113,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
             # What is left of a refused request must not be read as the next one.
             self.close_connection = True
         self.send_response(answer.status)
-        for name, value in {**HEADERS, **answer.headers}.items():
+        for name, value in HEADERS.items():
             self.send_header(name, value)
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))

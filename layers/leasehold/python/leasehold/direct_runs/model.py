@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.errors import InvalidInputError, LeaseholdError, RefusedError, cut, shown
 from leasehold.kernel.job_type import parse_job_type
-from leasehold.kernel.keys import from_text, to_text
+from leasehold.kernel.records import Codec
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job_type import JobType
+    from leasehold.kernel.table import Record
 
 
 # Lambda may take this long to make a new container, before the function's own time begins.
@@ -55,13 +56,7 @@ class DirectRun:
     trace: str | None = None
 
     def to_event(self) -> dict[str, str]:
-        event = {
-            _RUN_ID: self.run_id,
-            "job_type": self.job_type,
-            "payload": self.payload_text,
-            "until": to_text(self.until),
-        }
-        return event if self.trace is None else {**event, "trace": self.trace}
+        return cast("dict[str, str]", _EVENT.record(self))
 
     @staticmethod
     def is_in(event: Mapping[str, object]) -> bool:
@@ -71,18 +66,21 @@ class DirectRun:
     @classmethod
     def from_event(cls, event: Mapping[str, object]) -> DirectRun:
         try:
-            trace = event.get("trace")
-            return cls(
-                run_id=str(event[_RUN_ID]),
-                job_type=parse_job_type(event["job_type"]),
-                payload_text=str(event["payload"]),
-                until=from_text(str(event["until"])),
-                trace=None if trace is None else str(trace),
-            )
+            run = cls(**_EVENT.values(cast("Record", event)))
+            parse_job_type(run.job_type)
+            return run
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(
                 event, f"this is not a direct run ({error})", "See events/direct_run.json for one."
             ) from None
+
+
+_EVENT = Codec(
+    DirectRun,
+    {},
+    stored_as={"run_id": _RUN_ID, "payload_text": "payload"},
+    always={"run_id", "job_type", "payload_text", "until"},
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

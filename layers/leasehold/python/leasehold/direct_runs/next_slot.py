@@ -18,13 +18,12 @@ from leasehold.kernel.registry import CACHE_FOR
 from leasehold.kernel.trust import is_trusted
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.limits.model import Limit
-from leasehold.limits.scopes import Seat, Taking
+from leasehold.limits.scopes import Seat
 from leasehold.limits.seating import plan_seats
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.services import Services
@@ -55,7 +54,8 @@ class NextSlot:
             Event.DIRECT_RUN_RESERVED, run_id=self._run_id, job_type=self._job_type.name, until=self.until.isoformat()
         )
         if self._job_type.concurrency is None:
-            self._wait_until(now + NOTICED_AFTER)
+            while (left := now + NOTICED_AFTER - self._services.clock.now()) > timedelta(0):
+                self._sleep(left, "every poller and handler to know of it")
 
     def clear(self) -> None:
         """Wait until no job of the type is in progress. None is interrupted, and none begins."""
@@ -75,13 +75,8 @@ class NextSlot:
             # After the seats: whoever is woken by the end of the reservation finds them free.
             is_waited_for = store.lines.scope(scope).exists
             now = self._services.clock.now()
-            store.reservations.lift(
-                self._job_type.name,
-                self._run_id,
-                now,
-                is_waited_for=is_waited_for,
-                shards=self._services.deployment.registry().shards,
-            )
+            shards = self._services.deployment.registry().shards
+            store.reservations.lift(self._job_type.name, self._run_id, now, is_waited_for=is_waited_for, shards=shards)
         except StoreError as error:
             self._services.telemetry.event(
                 Event.TIDY_FAILED,
@@ -119,7 +114,7 @@ class NextSlot:
         )
         # Noted first: if the store does not answer, the seat may be ours nevertheless.
         self._seats.add(number)
-        if self._services.store.lines.take(Taking(seat, gone)):
+        if self._services.store.lines.take(seat, gone):
             return True
         self._seats.discard(number)
         return False
@@ -127,7 +122,7 @@ class NextSlot:
     def _what_is_leased(self, lane: str) -> str | None:
         now = self._services.clock.now()
         latest = now + self._job_type.longest_hold + CLOCK_TOLERANCE
-        found = self._services.store.leases.of_type(self._job_type.name, lane, now - CLOCK_TOLERANCE, latest)
+        found = self._services.store.reservations.leases(self._job_type.name, lane, now - CLOCK_TOLERANCE, latest)
         entry = next((each for each in found if is_trusted(each.job_id, each.job_type, self._services)), None)
         return None if entry is None else f"job {entry.job_id}, which is in progress"
 
@@ -137,10 +132,6 @@ class NextSlot:
         while (found := find()) is not None:
             self._sleep(pause, found)
             pause = min(2 * pause, _LONGEST_PAUSE)
-
-    def _wait_until(self, moment: datetime) -> None:
-        while (left := moment - self._services.clock.now()) > timedelta(0):
-            self._sleep(left, "every poller and handler to know of it")
 
     def _sleep(self, pause: timedelta, waited_for: str) -> None:
         left = self._give_up_at - self._services.clock.now()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.model import DirectRequest, DirectState, Reservation
 from leasehold.kernel.jobs import DueJob, due_entry
-from leasehold.kernel.keys import due_until, from_text, to_text
+from leasehold.kernel.keys import due_until, to_text
 from leasehold.kernel.partitions import NEXT_SLOT, awakened, control
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
@@ -52,14 +51,10 @@ class DirectRequests:
 
     def take(self, request: DirectRequest) -> bool:
         """Begin it, unless another invocation has: asynchronous events may come twice."""
-        assert request.taken_by is not None
-        assert request.until is not None
-        running = replace(request, state=DirectState.RUNNING)
-        return self._write(running, {"state", "taken_by", "until"}, Equals("state", str(DirectState.ACCEPTED)))
+        return self._write(request, {"state", "taken_by", "until"}, Equals("state", str(DirectState.ACCEPTED)))
 
     def end(self, request: DirectRequest) -> bool:
         """Say how it went; False where that is said already, or is not this invocation's to say."""
-        assert request.ended_at is not None
         said = {"state", "started_at", "ended_at", "result", "error", "error_code"}
         mine = Equals("state", str(DirectState.RUNNING)), Equals("taken_by", request.taken_by)
         return self._write(request, said, *mine, removes=frozenset({"payload"}))
@@ -116,10 +111,11 @@ class Reservations:
     def make(self, job_type: str, wanted: Reservation, now: datetime) -> Reservation | None:
         """Reserve where nobody has, or whose time is over; else the reservation that stands in the way."""
         vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
+        # Every poll reads it: one whose caller died shall not stay for ever.
+        forgotten_at = int((wanted.until + _TIDIED_AFTER).timestamp())
+        record: Record = {**_RESERVATION.record(wanted), "expires_at": forgotten_at}
         try:
-            self._table.write(
-                Put(key=reservation_key(job_type), record=_reservation_record(wanted), conditions=(vacant,))
-            )
+            self._table.write(Put(key=reservation_key(job_type), record=record, conditions=(vacant,)))
         except ConditionFailed as failed:
             standing = reservation_of(failed.current or {})
             # It may be ours, by a try whose response was lost.
@@ -141,27 +137,15 @@ class Reservations:
         except (ConditionFailed, TransactionCancelled):
             return
 
-
-class Leases:
-    def __init__(self, table: Table) -> None:
-        self._table = table
-
-    def of_type(self, job_type: str, lane: str, earliest: datetime, latest: datetime) -> Iterator[DueJob]:
+    def leases(self, job_type: str, lane: str, earliest: datetime, latest: datetime) -> Iterator[DueJob]:
         """Jobs of a type that are in progress in a lane, by the end of their lease, which lies within these times.
 
         They stand in the due index among what falls due then: how much that is, is what this costs.
         """
         cursor: Record | None = None
+        first, last = to_text(earliest), due_until(latest)
         while True:
-            page = self._table.query(
-                JOBS,
-                lane,
-                index=DUE_INDEX,
-                first=to_text(earliest),
-                last=due_until(latest),
-                limit=_PAGE,
-                after=cursor,
-            )
+            page = self._table.query(JOBS, lane, index=DUE_INDEX, first=first, last=last, limit=_PAGE, after=cursor)
             for entry in map(due_entry, page.records):
                 if isinstance(entry, DueJob) and entry.job_type == job_type and entry.status is JobStatus.IN_PROGRESS:
                     yield entry
@@ -170,22 +154,11 @@ class Leases:
                 return
 
 
-def _reservation_record(reservation: Reservation) -> Record:
-    return {
-        "run_id": reservation.run_id,
-        "since": to_text(reservation.since),
-        "until": to_text(reservation.until),
-        # Every poll reads it: one whose caller died shall not stay for ever.
-        "expires_at": int((reservation.until + _TIDIED_AFTER).timestamp()),
-    }
+_RESERVATION = Codec(Reservation, {})
 
 
 def reservation_of(record: Record) -> Reservation:
-    return Reservation(
-        run_id=cast("str", record["run_id"]),
-        since=from_text(cast("str", record["since"])),
-        until=from_text(cast("str", record["until"])),
-    )
+    return Reservation(**_RESERVATION.values(record))
 
 
 def direct_request_key(run_id: str) -> Key:

@@ -225,21 +225,14 @@ def _done(request: DirectRequest, services: Services) -> DirectRequest:
             on_turn=started,
         )
         text = encode_result(result)
-    except DirectRunError as error:
-        return _failed(request, error.error, error.error_code, services)
-    except LeaseholdError as error:
-        return _failed(request, str(error), error.code, services)
+    except LeaseholdError as failed:
+        error, code = str(failed), failed.code
+        if isinstance(failed, DirectRunError):
+            error, code = failed.error, failed.error_code
+        error = shortened(error, MAX_ERROR_BYTES) or code
+        ended_at = services.clock.now()
+        return replace(request, state=DirectState.FAILED, ended_at=ended_at, error=error, error_code=code)
     return replace(request, state=DirectState.COMPLETED, ended_at=services.clock.now(), result_text=text)
-
-
-def _failed(request: DirectRequest, error: str, code: str, services: Services) -> DirectRequest:
-    return replace(
-        request,
-        state=DirectState.FAILED,
-        ended_at=services.clock.now(),
-        error=shortened(error, MAX_ERROR_BYTES) or code,
-        error_code=code,
-    )
 
 
 def _refuse_too_long(timeout: timedelta, job_type: JobType) -> None:

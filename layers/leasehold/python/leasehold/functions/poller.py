@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.clients import warm
-from leasehold.aws.container import open_container, remaining, worker_id
+from leasehold.aws.container import container_of, remaining, worker_id
 from leasehold.aws.dispatcher import LambdaDispatcher
 from leasehold.aws.polling import Polling, Wake
 from leasehold.telemetry.spans import flush as flush_spans
@@ -14,8 +13,10 @@ from leasehold.telemetry.spans import flush as flush_spans
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.aws.container import Container, LambdaContext
+    from leasehold.aws.container import LambdaContext
     from leasehold.limits.model import ConcurrencyPolicy
+
+_container = container_of("poller")
 
 
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, object]:
@@ -32,17 +33,12 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
         policy=_policy(),
     )
     try:
-        report = polling.answer(wake)
+        with container.serving():
+            report = polling.answer(wake)
     finally:
-        container.telemetry.flush()
         flush_spans()
     # Nothing of a stream's batch is given back: wakes are hints, and the tick finds what one poll did not.
     return {"batchItemFailures": [], **report.as_fields()}
-
-
-@cache
-def _container() -> Container:
-    return open_container("poller")
 
 
 @cache
@@ -58,6 +54,3 @@ def _policy() -> ConcurrencyPolicy | None:
 @cache
 def _dispatcher() -> LambdaDispatcher:
     return LambdaDispatcher()
-
-
-warm(_container)

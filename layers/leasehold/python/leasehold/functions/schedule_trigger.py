@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.clients import warm
-from leasehold.aws.container import open_container
+from leasehold.aws.container import container_of
 from leasehold.schedules.trigger import trigger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.aws.container import Container
+
+_container = container_of("schedule_trigger")
 
 
 def lambda_handler(event: Mapping[str, Any], _context: object) -> dict[str, object]:
     name = str(event["schedule"])
-    container = _container()
-    try:
-        made = trigger(name, container.services, reads_jobs=False)
-    finally:
-        container.telemetry.flush()
+    with _container().serving() as services:
+        made = trigger(name, services, reads_jobs=False)
     return {"schedule": name, "made": made}
-
-
-@cache
-def _container() -> Container:
-    return open_container("schedule_trigger")
-
-
-warm(_container)

@@ -43,15 +43,11 @@ def outbound_of(environment: Mapping[str, str] = os.environ) -> Outbound:
     if environment.get(variables.ENVIRONMENT_NAME) != _LOCAL or not authority:
         return Outbound(ports=ports)
     # The stacks never set this. On the local AWS, a test does, to be told itself.
-    return Outbound(ports=_ALL_PORTS, refusal=_refusal_but_loopback, tls=_trusting(authority))
-
-
-def _refusal_but_loopback(ip: str) -> str | None:
-    return None if ip == "127.0.0.1" else refusal_of(ip)
-
-
-def _trusting(authority: str) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=authority)
+    return Outbound(
+        ports=_ALL_PORTS,
+        refusal=lambda ip: None if ip == "127.0.0.1" else refusal_of(ip),
+        tls=ssl.create_default_context(cafile=authority),
+    )
 
 
 lambda_handler = entry(webhook_sender(equipment))

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import audit_entry_of, check_audit_entry
-from leasehold.groups.ends import next_turn
+from leasehold.audit.records import audit_entry_by_actor
+from leasehold.bulk.enqueue_many import offloaded_many
+from leasehold.groups.ends import Step, commit, due_after, next_turn, token_of
 from leasehold.groups.model import Group, GroupBrokenOffError, GroupExistsError, GroupMode, GroupState
-from leasehold.groups.plan import GroupRequest, checked, content_of, new_group, planned
+from leasehold.groups.plan import GroupRequest, callback_of, checked, content_of, members_of, new_group
+from leasehold.kernel.enqueue import log_enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import make_stamp
-from leasehold.kernel.offload import offloaded_many
+from leasehold.kernel.keys import code_of, make_stamp
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.payload_forms import size_of
-from leasehold.kernel.table import request_token
 from leasehold.lean import dataclass
-from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from leasehold.audit.records import Audit
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change, Record
 
 # A creation that made no member for so long has broken off.
 ABANDON_AFTER = timedelta(minutes=15)
@@ -65,25 +64,25 @@ def create(request: GroupRequest, services: Services, *, reason: str | None = No
         found = services.store.groups.get(group_id)
         if found is not None and not found.is_free(services.clock.now()):
             return GroupCreated(group=_again(found, request, services), created=False)
-        plan = planned(request, new_group(request, group_id, services), services)
-        now = services.clock.now()
-        group = plan.group.due_at(now + ABANDON_AFTER, now, make_stamp(services.random_source))
+        group = new_group(request, group_id, services)
+        members, callback = members_of(request, group, services), callback_of(request, group, services)
+        if callback is not None:
+            group = replace(group, callback=callback.job_type, callback_code=code_of(callback.job_id))
+        group = due_after(ABANDON_AFTER, group, services)
         audit = None if reason is None else _record(group, reason, services)
         also = [] if audit is None else audit.changes
-        if services.store.groups.begin(group, plan.callback, found, token=_token(group, "begin", services), also=also):
+        if services.store.groups.begin(group, callback, found, token=token_of(group, services), also=also):
             if audit is not None:
                 audit.keep(services.store.table)
-            return GroupCreated(group=_open(_fill(group, plan.members, services), services), created=True)
+            return GroupCreated(group=_open(_fill(group, members, services), services), created=True)
         # Somebody was quicker: look at what they made.
     raise _contended(group_id)
 
 
 def _record(group: Group, reason: str, services: Services) -> Audit:
-    actor = services.identity.actor()
-    reason = check_audit_entry("group", actor, reason, services)
-    details: Record = {"mode": str(group.mode), "total": group.total}
-    audit_entry = audit_entry_of(f"group#{group.group_id}", "create", details, services, by=actor, reason=reason)
-    return services.store.audits.audit(audit_entry)
+    target, mode = f"group#{group.group_id}", str(group.mode)
+    entry = audit_entry_by_actor("group", target, "create", services, reason=reason, mode=mode, total=group.total)
+    return services.store.audits.audit(entry)
 
 
 def _again(found: Group, request: GroupRequest, services: Services) -> Group:
@@ -91,10 +90,10 @@ def _again(found: Group, request: GroupRequest, services: Services) -> Group:
     if found.content != content_of(request):
         raise GroupExistsError(found.group_id, found.state)
     if found.abandoned:
-        raise _broken_off(found)
+        raise GroupBrokenOffError(found.group_id, found.reason)
     if found.state is not GroupState.CREATING:
         return found
-    return _open(_fill(found, planned(request, found, services).members, services), services)
+    return _open(_fill(found, members_of(request, found, services), services), services)
 
 
 def _fill(group: Group, members: Sequence[Job], services: Services) -> Group:
@@ -102,11 +101,10 @@ def _fill(group: Group, members: Sequence[Job], services: Services) -> Group:
     tries = 0
     while group.state is GroupState.CREATING and group.made < group.total:
         services.deployment.refuse_if_halted()
-        batch = _batch(offloaded_many(members[group.made : group.made + _MEMBERS_AT_ONCE], services))
+        batch = first_that_fit(offloaded_many(members[group.made : group.made + _MEMBERS_AT_ONCE], services))
         now = services.clock.now()
         filled = replace(group, made=group.made + len(batch), made_at=now)
-        token = _token(group, f"fill {group.made}", services)
-        if not services.store.groups.change_with(group, filled, [insertion(job) for job in batch], token=token):
+        if not commit(group, Step(filled, tuple(insertion(job) for job in batch)), services):
             # An earlier try of ours whose response was lost, another creation of the same group, or its cancel.
             tries += 1
             if tries == _TRIES:
@@ -115,7 +113,7 @@ def _fill(group: Group, members: Sequence[Job], services: Services) -> Group:
             continue
         group = filled
         for job in batch:
-            _tell_made(job, services)
+            log_enqueued(job, services)
     return group
 
 
@@ -125,25 +123,15 @@ def _open(group: Group, services: Services) -> Group:
         if group.state is not GroupState.CREATING:
             return group
         opened = replace(group.left_alone(), state=GroupState.RUNNING)
-        changes: list[Change] = []
-        stamp = make_stamp(services.random_source)
         if group.mode is GroupMode.PARALLEL:
-            changes.append(awakened(group.scope, services.clock.now(), stamp, services.deployment.registry().shards))
+            now, stamp = services.clock.now(), make_stamp(services.random_source)
+            step = Step(opened, (awakened(group.scope, now, stamp, services.deployment.registry().shards),))
         else:
             turn, let_in = next_turn(group, 0, services)
-            opened = replace(opened, turn=turn)
-            changes += let_in
-        if not services.store.groups.change_with(group, opened, changes, token=_token(group, "open", services)):
-            group = _current(group, services)
-            continue
-        services.telemetry.event(
-            Event.GROUP_CREATED,
-            group_id=group.group_id,
-            mode=str(group.mode),
-            members=group.total,
-            created_by=group.created_by,
-        )
-        return opened
+            step = Step(replace(opened, turn=turn), let_in)
+        if commit(group, step, services):
+            return step.group
+        group = _current(group, services)
     raise _contended(group.group_id)
 
 
@@ -151,40 +139,14 @@ def _current(group: Group, services: Services) -> Group:
     """The group as it is now, if it is still this one and comes to be."""
     found = services.store.groups.get(group.group_id)
     if found is None or found.stamp != group.stamp or found.abandoned:
-        raise _broken_off(found or group)
+        raise GroupBrokenOffError(group.group_id, (found or group).reason)
     return found
 
 
-def _batch(members: Sequence[Job]) -> list[Job]:
-    """The first of them that fit into a transaction."""
-    batch: list[Job] = []
-    size = 0
-    for job in members:
-        size += size_of(job.stored_payload)
-        if batch and size > _BYTES_AT_ONCE:
-            break
-        batch.append(job)
-    return batch
-
-
-def _tell_made(job: Job, services: Services) -> None:
-    services.telemetry.event(
-        Event.JOB_ENQUEUED,
-        job_id=job.job_id,
-        job_type=job.job_type,
-        group_id=job.group_id,
-        scheduled_for=job.scheduled_for.isoformat(),
-        created_by=job.created_by,
-        trace=job.trace,
-    )
-
-
-def _token(group: Group, step: str, services: Services) -> str:
-    return request_token("group", group.group_id, group.stamp, step, make_stamp(services.random_source))
-
-
-def _broken_off(group: Group) -> GroupBrokenOffError:
-    return GroupBrokenOffError(group.group_id, group.reason or "somebody else created it anew")
+def first_that_fit(members: Sequence[Job]) -> list[Job]:
+    """The first of them that fit into a transaction, one at least."""
+    sizes = accumulate(size_of(job.stored_payload) for job in members)
+    return [job for job, size in zip(members, sizes, strict=True) if job is members[0] or size <= _BYTES_AT_ONCE]
 
 
 def _contended(group_id: str) -> StoreUnavailableError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.groups.model import Group, GroupMode, GroupState, MemberEnd, OnFailure, end_of
 from leasehold.groups.plan import told
-from leasehold.groups.records import are_codes_apart, callback_used, change_of, codes_expire
+from leasehold.groups.records import callback_used, change_of, codes_expire
 from leasehold.kernel.end import Ending
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
@@ -20,10 +20,10 @@ from leasehold.kernel.table import request_token
 from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TAKE_TURN, TURN_AWAY, JobStatus
 from leasehold.kernel.trust import report
 from leasehold.lean import dataclass
-from leasehold.telemetry import COMPLETED, Event
+from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job import Job
@@ -76,7 +76,8 @@ def after_member(group: Group, job: Job, services: Services) -> Step:
     if group.state is not GroupState.RUNNING:
         return Step(counted)
     if end is MemberEnd.FAILED and group.on_failure is not OnFailure.CONTINUE:
-        return Step(_stopping(counted, job, services))
+        reason = f"member {job.member} failed: {job.last_error_code or 'unknown'}"
+        return Step(swept_from(group.total, counted, GroupState.STOPPING, reason, services))
     if group.mode is GroupMode.SEQUENTIAL and group.turn is not None and job.member == group.turn:
         turn, let_in = next_turn(group, group.turn + 1, services)
         return Step(replace(counted, turn=turn), let_in)
@@ -89,22 +90,16 @@ _TURNS_PAGE = 25
 
 def next_turn(group: Group, start: int, services: Services) -> tuple[int, tuple[Change, ...]]:
     """The first member from `start` on that has not ended, and what lets it in; the group's total if there is none."""
-    for number, job in _members_from(group, start, services):
-        if job is not None and not job.has_ended:
-            return number, (transition(_let_in(job, services)),)
-    return group.total, ()
-
-
-def _members_from(group: Group, start: int, services: Services) -> Iterator[tuple[int, Job | None]]:
-    """Members in order: the first alone, as it is nearly always the one; then a page at a time."""
-    for page in count():
-        last = min(group.total, start + (1 if page == 0 else _TURNS_PAGE))
-        if start >= last:
-            return
-        numbers = range(start, last)
+    page = 1  # the first alone, as it is nearly always the one
+    while start < group.total:
+        numbers = range(start, min(group.total, start + page))
         found = services.store.jobs.get_many([group.member_id(number) for number in numbers])
-        yield from ((number, found.get(group.member_id(number))) for number in numbers)
-        start = last
+        for number in numbers:
+            job = found.get(group.member_id(number))
+            if job is not None and not job.has_ended:
+                return number, (transition(_let_in(job, services)),)
+        start, page = numbers.stop, _TURNS_PAGE
+    return group.total, ()
 
 
 def _let_in(job: Job, services: Services) -> Write:
@@ -119,15 +114,15 @@ def _let_in(job: Job, services: Services) -> Write:
     )
 
 
-def _stopping(group: Group, job: Job, services: Services) -> Group:
+def due_after(wait: timedelta, group: Group, services: Services) -> Group:
+    """The group as one that a poll tends after that time."""
     now = services.clock.now()
-    stopping = replace(
-        group,
-        state=GroupState.STOPPING,
-        swept=group.total,
-        reason=f"member {job.member} failed: {job.last_error_code or 'unknown'}",
-    )
-    return stopping.due_at(now, now, make_stamp(services.random_source))
+    return group.due_at(now + wait, now, make_stamp(services.random_source))
+
+
+def swept_from(number: int, group: Group, state: GroupState, reason: str, services: Services) -> Group:
+    """The group as it is while polls end its members below this number."""
+    return due_after(timedelta(0), replace(group, state=state, swept=number, reason=reason), services)
 
 
 def finish(group: Group, services: Services) -> Step:
@@ -136,7 +131,7 @@ def finish(group: Group, services: Services) -> Step:
     ended = group.finished(now)
     job_id = ended.callback_job_id
     kept = services.store.groups.callback(group.group_id) if job_id else None
-    also = (codes_expire(ended),) if are_codes_apart(ended) else ()
+    also = codes_expire(ended)
     if job_id is None or kept is None:
         return Step(ended, also)
     job = replace(
@@ -156,7 +151,7 @@ def finish(group: Group, services: Services) -> Step:
 def commit(group: Group, step: Step, services: Services) -> bool:
     """Make of the group what the step says, with all that goes with it; False if something is not what was read."""
     if step.changes:
-        token = request_token("group", group.group_id, group.stamp, make_stamp(services.random_source))
+        token = token_of(group, services)
         is_done = services.store.groups.change_with(group, step.group, step.changes, token=token)
     else:
         is_done = services.store.groups.change(group, step.group)
@@ -165,9 +160,22 @@ def commit(group: Group, step: Step, services: Services) -> bool:
     return is_done
 
 
+def token_of(group: Group, services: Services) -> str:
+    return request_token("group", group.group_id, group.stamp, make_stamp(services.random_source))
+
+
 def log_change(before: Group, after: Group, services: Services) -> None:
     """Log what became of a group, if its state changed."""
     if after.state is before.state:
+        return
+    if after.state is GroupState.RUNNING:
+        services.telemetry.event(
+            Event.GROUP_CREATED,
+            group_id=after.group_id,
+            mode=str(after.mode),
+            members=after.total,
+            created_by=after.created_by,
+        )
         return
     services.telemetry.event(
         Event.GROUP_ENDED if after.has_ended else Event.GROUP_STOPPING, **after.progress, reason=after.reason
@@ -186,20 +194,6 @@ def log_change(before: Group, after: Group, services: Services) -> None:
 GROUPS = "groups"
 
 
-@dataclass(frozen=True, slots=True)
-class EndedMember:
-    """How a member ends. `is_counted` tells whether its count is part of the same transaction.
-
-    It is unless the member owes somebody else something too: then `settle` does that first, and counts it after.
-    """
-
-    job: Job
-    end: MemberEnd
-    reason: str
-    ending: Ending
-    is_counted: bool
-
-
 def may_be_ended(job: Job, group: Group) -> bool:
     """A member that waits; of a cancelled group also one that was claimed and has not started."""
     is_unstarted = job.status is JobStatus.IN_PROGRESS and job.started_at is None
@@ -211,36 +205,20 @@ def may_be_asked_to_stop(job: Job, group: Group) -> bool:
     return is_running and job.cancel_requested is None and group.state is GroupState.CANCELLING
 
 
-def ended(job: Job, group: Group, services: Services, worker_id: str) -> EndedMember:
-    is_skipped = group.state is GroupState.STOPPING and group.on_failure is OnFailure.SKIP_REMAINING
+def ending_of(job: Job, group: Group, services: Services, worker_id: str) -> Ending:
+    """How a member that waits ends. One whose end is plain is counted in the same transaction.
+
+    One that owes somebody else something too is not: `settle` does that first, and counts it after.
+    """
+    is_skipped = group.end_of_waiting is MemberEnd.SKIPPED
     reason, worker = reason_of(group), worker_id if is_skipped else None
     step = SKIP if is_skipped else TURN_AWAY if job.status.is_waiting else CANCEL
     outcome = Outcome.SKIPPED if is_skipped else None
     # Counted at once, it owes nothing more to its group.
     alone = Ending(job, step, services, outcome=outcome, reason=reason, worker=worker, done={GROUPS})
-    ending = alone if alone.is_plain else Ending(job, step, services, outcome=outcome, reason=reason, worker=worker)
-    end = MemberEnd.SKIPPED if is_skipped else MemberEnd.CANCELLED
-    return EndedMember(job, end, reason, ending, is_counted=ending is alone)
-
-
-def after_end(member: EndedMember, services: Services) -> None:
-    job = member.job
-    event = Event.JOB_COMPLETED if member.end is MemberEnd.SKIPPED else Event.JOB_CANCELLED
-    services.telemetry.event(
-        event, job_id=job.job_id, job_type=job.job_type, status=str(member.end), reason=member.reason
-    )
-    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=str(member.end))
-    member.ending.after()
-
-
-def end_alone(member: EndedMember, services: Services) -> bool:
-    """End a member that is counted later; False if it is not what was read."""
-    try:
-        member.ending.commit()
-    except TransitionRefused:
-        return False
-    after_end(member, services)
-    return True
+    if alone.is_plain:
+        return alone
+    return Ending(job, step, services, outcome=outcome, reason=reason, worker=worker)
 
 
 def ask_to_stop(job: Job, group: Group, services: Services) -> bool:

@@ -139,6 +139,12 @@ class Group:
         return derive_job_id(self.ended_at, partition, "group", self.group_id, "callback")
 
     @property
+    def end_of_waiting(self) -> MemberEnd:
+        """How members that wait end while it stops."""
+        is_skipping = self.state is GroupState.STOPPING and self.on_failure is OnFailure.SKIP_REMAINING
+        return MemberEnd.SKIPPED if is_skipping else MemberEnd.CANCELLED
+
+    @property
     def progress(self) -> dict[str, str | int]:
         """What a callback is told."""
         return {
@@ -169,22 +175,14 @@ class Group:
         return replace(self, left=self.left - sum(ends.values()), **counts)
 
     def finished(self, now: datetime) -> Self:
-        state = (
-            GroupState.CANCELLED
-            if self.state is GroupState.CANCELLING
-            else GroupState.FAILED
-            if self.failed
-            else GroupState.COMPLETED
-        )
+        by_its_members = GroupState.FAILED if self.failed else GroupState.COMPLETED
         return replace(
-            self,
-            state=state,
+            self.left_alone(),
+            state=GroupState.CANCELLED if self.state is GroupState.CANCELLING else by_its_members,
             ended_at=now,
             expires_at=int((now + KEPT_FOR).timestamp()),
             turn=None,
             swept=None,
-            due_key=None,
-            wake=False,
         )
 
     def due_at(self, at: datetime, now: datetime, stamp: str) -> Self:
@@ -270,9 +268,10 @@ class GroupEndedError(RefusedError):
 class GroupBrokenOffError(RefusedError):
     code = "group_broken_off"
 
-    def __init__(self, group_id: str, reason: str) -> None:
+    def __init__(self, group_id: str, reason: str | None) -> None:
         super().__init__(
-            f"group {group_id!r} was cancelled before all of it existed: {reason}. Nothing of it has run. "
+            f"group {group_id!r} was cancelled before all of it existed: "
+            f"{reason or 'somebody else created it anew'}. Nothing of it has run. "
             "Once its members are cancelled, it can be created anew."
         )
         self.group_id = group_id

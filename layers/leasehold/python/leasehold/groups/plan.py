@@ -22,14 +22,13 @@ from leasehold.kernel import payload as codec
 from leasehold.kernel.enqueue import JobRequest, draft, parse_words
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.keys import code_of
 from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.type_options import parse_choice
 from leasehold.lean import dataclass
 from leasehold.templates.model import filled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
@@ -44,6 +43,9 @@ _REFUSED_OF_MEMBERS = {
     "run_in": "a member runs when its group lets it",
     "retry_of": "a retry is a job of its own",
 }
+_REFUSED_OF_CALLBACKS = dict.fromkeys(
+    ("dedup_key", "run_at", "run_in", "start_by", "retry_of"), "its group's end makes it"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +60,6 @@ class GroupRequest:
     created_by: str = SYSTEM
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
-    """A group that is ready to be written, with its members and the job that its end shall make."""
-
-    group: Group
-    members: list[Job]
-    callback: Job | None
-
-
 def checked(request: GroupRequest) -> GroupRequest:
     """The request with its options parsed; InvalidInputError if one of them cannot be accepted."""
     if not 1 <= len(request.members) <= MAX_MEMBERS:
@@ -76,11 +69,8 @@ def checked(request: GroupRequest) -> GroupRequest:
             "Split it, or enqueue the jobs by themselves.",
         )
     for number, member in enumerate(request.members):
-        for name, reason in _REFUSED_OF_MEMBERS.items():
-            value = getattr(member.wanted, name)
-            if value is not None:
-                refused = InvalidOptionError(value, f"a member takes no {name}: {reason}", "Leave it out.")
-                raise InvalidMemberError(number, refused)
+        if refused := _refused("member", member, _REFUSED_OF_MEMBERS):
+            raise InvalidMemberError(number, refused)
     return replace(
         request,
         mode=parse_choice(GroupMode, request.mode, "mode"),
@@ -90,21 +80,20 @@ def checked(request: GroupRequest) -> GroupRequest:
     )
 
 
+def _refused(what: str, request: JobRequest, reasons: Mapping[str, str]) -> InvalidOptionError | None:
+    for name, reason in reasons.items():
+        value = getattr(request.wanted, name)
+        if value is not None:
+            return InvalidOptionError(value, f"a {what} takes no {name}: {reason}", "Leave it out.")
+    return None
+
+
 def content_of(request: GroupRequest) -> str:
     """The same for the same request, another for every other: what a repeated creation is known by."""
     digest = hashlib.sha256(f"{request.mode} {request.on_failure}".encode())
     for each in (request.callback, *request.members):
         digest.update(b"\x1f" + (_said(each) if each else b""))
     return digest.hexdigest()[:32]
-
-
-def planned(request: GroupRequest, group: Group, services: Services) -> GroupPlan:
-    """Draft all of it; the group says which ids its members have."""
-    members = [_member(group, number, each, services) for number, each in enumerate(request.members)]
-    callback = _callback(request, group, services)
-    if callback is not None:
-        group = replace(group, callback=callback.job_type, callback_code=code_of(callback.job_id))
-    return GroupPlan(group, members, callback)
 
 
 def new_group(request: GroupRequest, group_id: str, services: Services) -> Group:
@@ -139,6 +128,11 @@ def _codes(request: GroupRequest, services: Services) -> list[int]:
     return codes
 
 
+def members_of(request: GroupRequest, group: Group, services: Services) -> list[Job]:
+    """Draft all of them; the group says which ids they have."""
+    return [_member(group, number, each, services) for number, each in enumerate(request.members)]
+
+
 def _member(group: Group, number: int, request: JobRequest, services: Services) -> Job:
     """A job that waits: in its group's lane, or for its turn, which needs no index to find it."""
     try:
@@ -155,13 +149,11 @@ def _member(group: Group, number: int, request: JobRequest, services: Services) 
     )
 
 
-def _callback(request: GroupRequest, group: Group, services: Services) -> Job | None:
+def callback_of(request: GroupRequest, group: Group, services: Services) -> Job | None:
     if request.callback is None:
         return None
-    for name in ("dedup_key", "run_at", "run_in", "start_by", "retry_of"):
-        value = getattr(request.callback.wanted, name)
-        if value is not None:
-            raise InvalidOptionError(value, f"a callback takes no {name}: its group's end makes it", "Leave it out.")
+    if refused := _refused("callback", request.callback, _REFUSED_OF_CALLBACKS):
+        raise refused
     job = draft(_by(request.callback, group), services).job
     # As long as it can become: what is accepted now must not be too large then.
     longest = replace(group, state=GroupState.COMPLETED).counting(dict.fromkeys(MemberEnd, MAX_MEMBERS))

@@ -58,7 +58,7 @@ class Groups:
         if "codes" in record:
             return b""
         group_id = group_of_partition(cast("str", record["PK"])) or ""
-        apart = self._table.get(group_codes_key(group_id)) or {}
+        apart = self._table.get(group_key(group_id, CODES)) or {}
         if apart.get("stamp") != record.get("stamp"):
             return b""
         return decompressed(cast("bytes", apart["codes"]), cast("int", record.get("total", 0)))
@@ -66,12 +66,10 @@ class Groups:
     def newest(self, *, limit: int) -> Listed[Group]:
         """Groups by their creation, the newest first."""
         page = self._table.query(JOBS, LISTED, index=ENDED_INDEX, limit=limit, newest_first=True)
-        # Who may write an item can put it into this lane: only a group's own key makes it one.
-        places = (group_of_partition(cast("str", each["PK"])) for each in page.records if each["SK"] == GROUP)
-        group_ids = [group_id for group_id in places if group_id is not None]
-        read = read_each(self._table.get_many([group_key(group_id) for group_id in group_ids]), group_of)
-        found = {group.group_id: group for group in read.items}
-        return Listed([found[group_id] for group_id in group_ids if group_id in found], read.unreadable)
+        keys = [key for entry in page.records if (key := listed_group_key(entry)) is not None]
+        read = read_each(self._table.get_many(keys), group_of)
+        found = {group_key(group.group_id): group for group in read.items}
+        return Listed([found[key] for key in keys if key in found], read.unreadable)
 
     def begin(
         self,
@@ -118,18 +116,18 @@ class Groups:
 
     def callback(self, group_id: str) -> Job | None:
         """What the group's end shall make, as it was asked for."""
-        record = self._table.get(group_callback_key(group_id))
+        record = self._table.get(group_key(group_id, CALLBACK))
         return described_job(record, JobId(cast("str", record["job_id"]))) if record else None
 
 
 def callback_used(group_id: str) -> Delete:
     """The job is made in the same transaction, or never: its own record goes."""
-    return Delete(key=group_callback_key(group_id), conditions=(Exists("PK"),))
+    return Delete(key=group_key(group_id, CALLBACK), conditions=(Exists("PK"),))
 
 
 def _kept(group: Group, callback: Job) -> Put:
     record = {name: value for name, value in job_record(callback).items() if name not in _PLACES}
-    return Put(key=group_callback_key(group.group_id), record=record, conditions=())
+    return Put(key=group_key(group.group_id, CALLBACK), record=record, conditions=())
 
 
 def _is_own(group: Group, current: Record | None) -> bool:
@@ -168,23 +166,16 @@ def are_codes_apart(group: Group) -> bool:
 
 
 def codes_put(group: Group) -> Put:
-    record: Record = {"codes": compressed(group.codes), "stamp": group.stamp}
-    return Put(key=group_codes_key(group.group_id), record=record, conditions=())
+    record: Record = {"codes": zlib.compress(group.codes, 9), "stamp": group.stamp}
+    return Put(key=group_key(group.group_id, CODES), record=record, conditions=())
 
 
-def codes_expire(group: Group) -> Update:
-    """They go when their group goes."""
-    assert group.expires_at is not None
-    return Update(
-        key=group_codes_key(group.group_id),
-        # What changes with it is conditional on the group.
-        conditions=(),
-        sets={"expires_at": group.expires_at},
-    )
-
-
-def compressed(codes: bytes) -> bytes:
-    return zlib.compress(codes, 9)
+def codes_expire(group: Group) -> tuple[Update, ...]:
+    """Those that stand apart go when their group goes."""
+    if group.expires_at is None or not are_codes_apart(group):
+        return ()
+    # What changes with it is conditional on the group.
+    return (Update(key=group_key(group.group_id, CODES), conditions=(), sets={"expires_at": group.expires_at}),)
 
 
 def decompressed(form: bytes, total: int) -> bytes:
@@ -232,22 +223,17 @@ def _leaving(seen: Group, after: Group) -> tuple[Condition, ...]:
     return (Above("left", seen.left - after.left),) if after.left else (Equals("left", seen.left),)
 
 
-def group_key(group_id: str) -> Key:
-    return Key(JOBS, (group_partition(group_id), GROUP))
+def group_key(group_id: str, what: str = GROUP) -> Key:
+    """Of the group, or of what is kept apart, since the group itself is written at the end of each member: the job that
+    its end makes, and the codes of many members of several types.
+    """
+    return Key(JOBS, (f"{GROUP}#{group_id}", what))
 
 
-def group_callback_key(group_id: str) -> Key:
-    """The job that a group's end makes is kept apart: the group itself is written at the end of each member."""
-    return Key(JOBS, (group_partition(group_id), CALLBACK))
-
-
-def group_codes_key(group_id: str) -> Key:
-    """The codes of many members of several types, apart for the same reason."""
-    return Key(JOBS, (group_partition(group_id), CODES))
-
-
-def group_partition(group_id: str) -> str:
-    return f"{GROUP}#{group_id}"
+def listed_group_key(entry: Record) -> Key | None:
+    """Who may write an item can put it into the lane of groups: only a group's own key makes it one."""
+    group_id = group_of_partition(cast("str", entry["PK"])) if entry["SK"] == GROUP else None
+    return None if group_id is None else group_key(group_id)
 
 
 def group_of_partition(partition: str) -> str | None:

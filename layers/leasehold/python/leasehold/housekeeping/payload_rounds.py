@@ -79,12 +79,9 @@ class PayloadRounds:
 
     def renew(self, job_id: JobId, name: str, expires_at: int) -> bool:
         """Let an item live longer; False if it is gone. It is billed like its first writing."""
-        later = Update(key=payload(job_id, name), conditions=(Exists("PK"),), sets={"expires_at": expires_at})
-        try:
-            self._table.write(later)
-        except ConditionFailed:
-            return False
-        return True
+        return self._holds(
+            Update(key=payload(job_id, name), conditions=(Exists("PK"),), sets={"expires_at": expires_at})
+        )
 
     def leave(self, place: Round, now: datetime) -> bool:
         """Note how far it has come, free for whoever goes on; False if somebody else does so by now."""
@@ -98,9 +95,12 @@ class PayloadRounds:
         return self._mine(holder, {"next_at": to_text(next_at)}, frozenset({"holder", "until", "partition", "below"}))
 
     def _mine(self, holder: str, sets: Record, removes: frozenset[str]) -> bool:
-        mine = Update(key=payload_round_key(), conditions=(Equals("holder", holder),), sets=sets, removes=removes)
+        mine = (Equals("holder", holder),)
+        return self._holds(Update(key=payload_round_key(), conditions=mine, sets=sets, removes=removes))
+
+    def _holds(self, update: Update) -> bool:
         try:
-            self._table.write(mine)
+            self._table.write(update)
         except ConditionFailed:
             return False
         return True

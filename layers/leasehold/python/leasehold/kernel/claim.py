@@ -158,17 +158,17 @@ class Claims:
     @property
     def gate(self) -> Gate:
         if self.opened_gate is None:
-            from leasehold.features import open_gate
+            from leasehold.features import LimitsGate
 
-            self.opened_gate = open_gate(self.poll)
+            self.opened_gate = LimitsGate(self.poll)
         return self.opened_gate
 
     @property
     def at_once(self) -> AtOnce:
         if self._at_once is None:
-            from leasehold.features import open_at_once
+            from leasehold.features import AtOnce
 
-            self._at_once = open_at_once(self)
+            self._at_once = AtOnce(self)
         return self._at_once
 
 

@@ -154,13 +154,11 @@ def write_deduplicated(
                     if existing is None or not existing.status.is_waiting:
                         return Enqueued(job_id=holder.job_id, created=False)
                     new = behind_its_item(offload, services)
-                    from leasehold.kernel.end import Ending, log_cancelled
+                    from leasehold.kernel.end import Ending
 
-                    reason = f"replaced by {job.job_id}"
-                    ending = Ending(existing, CANCEL, services, reason=reason)
+                    ending = Ending(existing, CANCEL, services, reason=f"replaced by {job.job_id}")
                     services.store.dedups.take_over(new, record, holder, [*ending.changes, *also])
-                    log_cancelled(existing, reason, services)
-                    ending.after(keeps_key=True)
+                    ending.concluded(keeps_key=True)
                     return _made(job, audit, services, replaced=holder.job_id)
                 case _:
                     assert_never(on_duplicate)
@@ -259,24 +257,25 @@ def retire_dedup_record(job: Job, expires_at: object, services: Services) -> Non
 
 def insertions(job: Job, record: DedupRecord) -> list[Change]:
     return [
-        Put(key=partitions.dedup(record.ref), record=dedup_record_record(record, key_of(record.job_id))),
+        Put(key=partitions.dedup(record.ref), record=dedup_record_record(record)),
         insertion(job),
     ]
 
 
 def repointed(record: DedupRecord, seen: DedupRecord) -> Update:
-    old, new = key_of(seen.job_id), key_of(record.job_id)
+    old = key_of(seen.job_id)
     return Update(
         key=partitions.dedup(record.ref),
         conditions=(Equals("job_pk", old.pk), Equals("job_sk", old.sk)),
-        sets={"job_pk": new.pk, "job_sk": new.sk, "window_until": to_text(record.window_until)},
+        sets=dedup_record_record(record),
         # The old job's end may have set a date for the record to go; the new job needs it again.
         removes=frozenset({"expires_at"}),
     )
 
 
-def dedup_record_record(record: DedupRecord, job_key: tuple[str, str]) -> Record:
-    return {"job_pk": job_key[0], "job_sk": job_key[1], "window_until": to_text(record.window_until)}
+def dedup_record_record(record: DedupRecord) -> Record:
+    job_key = key_of(record.job_id)
+    return {"job_pk": job_key.pk, "job_sk": job_key.sk, "window_until": to_text(record.window_until)}
 
 
 def dedup_record_of(ref: DedupRef, record: Record) -> DedupRecord:

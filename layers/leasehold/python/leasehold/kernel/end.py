@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never, cast
 
-from leasehold.kernel.dead_letter import dead_letter_for
+from leasehold.kernel.dead_letter import dead_letter_for, log_dead
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
-from leasehold.kernel.jobs import Write, dead_letter_insertion, ended_lane, transition
+from leasehold.kernel.jobs import TransitionRefused, Write, dead_letter_insertion, ended_lane, transition
 from leasehold.kernel.keys import Due, to_text
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.table import request_token
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change, ForeignItem, Put
+    from leasehold.kernel.table import Change, ForeignItem
     from leasehold.kernel.transitions import Transition
 
 
@@ -72,6 +72,8 @@ class Ending:
         job_type: JobType | None = None,
     ) -> None:
         self.job = job
+        self.failure = failure
+        self._reason = reason
         self._services = services
         self._foreign = foreign
         self._token: str | None = None
@@ -99,8 +101,6 @@ class Ending:
         kept = [each for each in job.owed if each.partition(":")[0] not in joinings]
         self.owed = (*kept, *(owed(name, each.note) for name, each in joinings.items() if each.is_owed))
         self.joined: list[Change] = [change for each in joinings.values() for change in each.changes]
-        self._first: list[Put] = [item for each in joinings.values() for item in each.first]
-        self._then = [each.then for each in joinings.values() if each.then is not None]
         if step.target is JobStatus.DEAD_LETTER:
             assert failure is not None
             runs = cast("tuple[Run, ...]", written.get("runs", job.runs))
@@ -117,7 +117,7 @@ class Ending:
     @property
     def is_plain(self) -> bool:
         """Whether the write of the job itself is all."""
-        return not (self.joined or self._first or self.owed or self._foreign)
+        return not (self.joined or self.owed or self._foreign)
 
     @property
     def changes(self) -> list[Change]:
@@ -127,8 +127,6 @@ class Ending:
     def commit(self) -> None:
         """Write it; TransitionRefused if the job is not what the writer saw."""
         jobs = self._services.store.jobs
-        for item in self._first:
-            self._services.store.payloads.put(item)
         if self.joined or self._foreign:
             if self._token is None:
                 # The writer's own: with a shared one, two at the same millisecond would both be told that they did it.
@@ -137,8 +135,33 @@ class Ending:
             jobs.apply_with(self.write, self.joined, token=self._token, foreign=self._foreign)
         else:
             jobs.apply(self.write)
-        for each in self._then:
-            each()
+
+    def conclude(self) -> bool:
+        """Write it, log it and tidy up; False if the job is not what the writer saw."""
+        try:
+            self.commit()
+        except TransitionRefused:
+            return False
+        self.concluded()
+        return True
+
+    def concluded(self, *, keeps_key: bool = False) -> None:
+        """Log an end that stands, and tidy up behind it. Whose handler ended it logs that with its run."""
+        job, reason = self.job, self._reason
+        match self.write.transition.target:
+            case JobStatus.CANCELLED:
+                self._log(Event.JOB_CANCELLED, "cancelled", reason=reason or job.cancel_reason)
+            case JobStatus.COMPLETED:
+                self._log(Event.JOB_COMPLETED, "skipped", reason=reason, status="skipped")
+            case JobStatus.DEAD_LETTER:
+                assert self.failure is not None
+                log_dead(job, self.failure, self._services)
+        self.after(keeps_key=keeps_key)
+
+    def _log(self, event: Event, counted_as: str, **fields: object) -> None:
+        job, telemetry = self.job, self._services.telemetry
+        telemetry.event(event, job_id=job.job_id, job_type=job.job_type, **fields)
+        telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=counted_as)
 
     def after(self, *, keeps_key: bool = False) -> None:
         """Tidy up behind an end that stands. All of it may be lost in a crash without harm.
@@ -194,11 +217,6 @@ def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: Job
 
 def is_last_attempt(job: Job, failure: Failure) -> bool:
     return not failure.is_retryable or job.attempts >= job.max_attempts
-
-
-def log_cancelled(job: Job, reason: str | None, services: Services) -> None:
-    services.telemetry.event(Event.JOB_CANCELLED, job_id=job.job_id, job_type=job.job_type, reason=reason)
-    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="cancelled")
 
 
 def run_of(

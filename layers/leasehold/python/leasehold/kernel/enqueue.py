@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from leasehold.kernel.dedup import DedupRecord, DedupWindow
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
+    from leasehold.schemas.payload_models import PayloadModel, TypedPayload
 
 _MAX_NAME_BYTES = 256
 _TRIES = 5
@@ -314,6 +314,8 @@ def log_enqueued(job: Job, services: Services) -> None:
         scheduled_for=job.scheduled_for.isoformat(),
         created_by=job.created_by,
         trace=job.trace,
+        schedule=job.schedule,
+        group_id=job.group_id,
     )
 
 

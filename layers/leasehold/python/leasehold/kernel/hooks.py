@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change, Put
+    from leasehold.kernel.table import Change
     from leasehold.kernel.transitions import Transition
 
 
@@ -71,15 +71,13 @@ class Joining:
 
     changes: commit with it, or nothing does. Where one is refused, the write is not made either: an end of a run
         raises, and what is settled is decided anew.
-    first: written before it; without it they do no harm.
     is_owed: the job is due at once, and the feature is asked to `settle` it until that has succeeded. One that has not
         ended waits for its next run after that.
     note: which of it is owed, for the feature itself: it is stored with its name.
-    then: called once it is committed.
+    then: called once a settlement is committed.
     """
 
     changes: Sequence[Change] = ()
-    first: Sequence[Put] = ()
     is_owed: bool = False
     note: str | None = None
     then: Callable[[], None] | None = None

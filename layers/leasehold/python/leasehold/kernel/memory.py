@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from leasehold.kernel.table import (
-    Above,
-    After,
     AnyOf,
+    Comparison,
     ConditionFailed,
     Delete,
-    Equals,
     Exists,
     Key,
     Missing,
-    NotAfter,
     OneOf,
     Page,
     Put,
@@ -27,7 +25,7 @@ from leasehold.kernel.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Record, TableDefinition
 
@@ -39,20 +37,15 @@ class MemoryTable:
     """Linearisable: one lock, every change under it. Reads hand out copies."""
 
     def __init__(self, name: str = "memory") -> None:
-        self._name = name
+        self.name = name
         self._lock = threading.RLock()
         self._records: dict[Key, Record] = {}
         self._places: dict[tuple[TableDefinition, str | None, str], list[_Place]] = {}
         self._tokens: set[str] = set()
 
-    @property
-    def name(self) -> str:
-        return self._name
-
     def get(self, key: Key) -> Record | None:
         with self._lock:
-            record = self._records.get(key)
-            return _copy(record)
+            return _copy(self._records.get(key))
 
     def get_many(self, keys: Sequence[Key]) -> list[Record]:
         with self._lock:
@@ -221,14 +214,10 @@ def holds(condition: Condition, record: Mapping[str, Any]) -> bool:
             return attribute in record
         case Missing(attribute):
             return attribute not in record
-        case Equals(attribute, value):
-            return attribute in record and _same(record[attribute], value)
         case OneOf(attribute, values):
             return attribute in record and any(_same(record[attribute], value) for value in values)
-        case After(attribute, value) | Above(attribute, value):
-            return attribute in record and bool(record[attribute] > value)
-        case NotAfter(attribute, value):
-            return attribute in record and bool(record[attribute] <= value)
+        case Comparison(attribute, value):
+            return attribute in record and bool(_COMPARES[condition.sign](record[attribute], value))
         case AnyOf(conditions):
             return any(holds(each, record) for each in conditions)
         case _:
@@ -242,3 +231,6 @@ def _same(stored: object, value: object) -> bool:
     if isinstance(stored, dict) and isinstance(value, dict):
         return stored.keys() == value.keys() and all(_same(stored[name], value[name]) for name in stored)
     return stored == value and isinstance(stored, bool) == isinstance(value, bool)
+
+
+_COMPARES: dict[str, Callable[[Any, Any], object]] = {"=": _same, ">": operator.gt, "<=": operator.le}

@@ -12,14 +12,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.errors import PAYLOAD_IS_LOST, PayloadMissingError, StoreError
+from leasehold.kernel.errors import PAYLOAD_IS_LOST, PayloadMissingError
 from leasehold.kernel.partitions import records_in
 from leasehold.kernel.payload import MISSING, OFFLOADED, is_stored_form
-from leasehold.kernel.payload_forms import compact, fits_into_its_job, name_of, text_in, text_or
+from leasehold.kernel.payload_forms import compact, fits_into_its_job, name_of, text_in
 from leasehold.kernel.table import ConditionFailed, Delete, Put
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from leasehold.kernel.job import Job
@@ -75,31 +74,11 @@ def behind_its_item(offload: Offload, services: Services) -> Job:
     return offload.job
 
 
-def offloaded_many(jobs: Sequence[Job], services: Services) -> list[Job]:
-    """As `offloaded`, in as few calls as possible; the first error if one of them cannot be."""
-    offloads = [plan_offload(job, services) for job in jobs]
-    for answer in put_items(offloads, services):
-        if answer is not None:
-            raise answer
-    return [offload.job for offload in offloads]
-
-
-def put_items(offloads: Sequence[Offload], services: Services) -> list[Exception | None]:
-    """Write what goes apart, in as few calls as possible; for each offload None, or what kept its item from it."""
-    items = [offload.item for offload in offloads if offload.item is not None]
-    answers = iter(services.store.payloads.put_many(items) if items else [])
-    return [None if offload.item is None else _store_error(next(answers)) for offload in offloads]
-
-
 def expiry_of(job: Job, since: datetime, services: Services) -> int:
     """When a payload may go that is needed at least until then, in epoch seconds; times may be as late as they can."""
     retention = services.deployment.settings_of(job.job_type).retention
     kept_for = max(retention.completed, retention.cancelled) + SLACK
     return int(since.timestamp() + kept_for.total_seconds())
-
-
-def _store_error(answer: Exception | None) -> StoreError | None:
-    return answer if answer is None or isinstance(answer, StoreError) else StoreError(str(answer))
 
 
 class Payloads:
@@ -115,22 +94,6 @@ class Payloads:
         if answer is not None and not isinstance(answer, ConditionFailed):
             raise answer
 
-    def put_many(self, items: Sequence[Put]) -> list[Exception | None]:
-        """Put each item, in as few calls as possible; per item None, or the error that stopped it."""
-        answers = self._table.insert_many(items)
-        for position, answer in enumerate(answers):
-            if isinstance(answer, ConditionFailed):
-                # There already, by a try whose response was lost, or of an older job of this id: its time counts anew.
-                answers[position] = self._put_again(items[position])
-        return answers
-
-    def _put_again(self, item: Put) -> Exception | None:
-        try:
-            self._table.write(item)
-        except StoreError as error:
-            return error
-        return None
-
     def read(self, job: Job) -> Job:
         """The job with its payload; PayloadMissingError if that stood apart and is gone."""
         name = job.payload_name
@@ -144,7 +107,9 @@ class Payloads:
     def shown(self, job: Job) -> Job:
         """The job with its payload, or with a word in its place if that is gone, for people who look at it."""
         try:
-            return _readable(self.read(job))
+            read = self.read(job)
+            text_in(read.stored_payload)  # bytes in the job itself may be damaged as well
+            return read
         except PAYLOAD_IS_LOST:
             return replace(job, read_payload=MISSING)
 
@@ -159,8 +124,3 @@ class Payloads:
 def deletion(job_id: JobId, name: str) -> Delete:
     """One that is gone is as good as deleted."""
     return Delete(key=partitions.payload(job_id, name), conditions=())
-
-
-def _readable(job: Job) -> Job:
-    """The job, with the word in the place of bytes in it that cannot be unpacked."""
-    return replace(job, read_payload=MISSING) if text_or(None, job.stored_payload) is None else job

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
+from leasehold import features
 from leasehold.kernel.claim import Claims
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import DueItem, DueJob, DueScope, DueUnreadable, FreedScope
@@ -75,9 +76,7 @@ class Poll:
         self.registry = self.services.deployment.registry()
         is_plain = self.poller.pool is None and self.services.window is None
         if not is_plain or any(each.batch for each in self.registry.types.values()):
-            from leasehold.features import open_hand_overs
-
-            self.claims.hand_overs = open_hand_overs(self)
+            self.claims.hand_overs = features.SideBySide(self)
         if part is not None:
             self.share(part)
 
@@ -145,9 +144,7 @@ class Poll:
         names = {entry.job_type for entry in entries if isinstance(entry, DueJob)}
         if not any(name in self.registry.types and self.registry.types[name].batch for name in names):
             return entries
-        from leasehold.features import ready_for_batches
-
-        return ready_for_batches(entries, self.registry, self.report, now)
+        return features.ready_for_batches(entries, self.registry, self.report, now)
 
     def forget_old(self) -> None:
         now = self.services.clock.now()
@@ -163,9 +160,7 @@ class Poll:
 
     def share(self, part: Part | None = None) -> Sharing:
         if self.sharing is None:
-            from leasehold.features import open_sharing
-
-            self.sharing = open_sharing(self.services, self.poller.worker_id, self.registry.shards, part)
+            self.sharing = features.Sharing(self.services, self.poller.worker_id, self.registry.shards, part)
         return self.sharing
 
     # --- its entries
@@ -219,16 +214,12 @@ class Poll:
             case (
                 JobStatus.PENDING | JobStatus.FAILED | JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER
             ):
-                from leasehold.kernel.settle import settle
-
-                self.report.settled += settle(entry, self.services)
+                self.report.settled += features.settle(entry, self.services)
             case _:
                 assert_never(entry.status)
 
     def _tend(self, entry: DueItem) -> None:
-        from leasehold.features import due_kind
-
-        tend, counted = due_kind(entry)
+        tend, counted = features.due_kind(entry)
         done = tend(entry, self.services, worker_id=self.poller.worker_id, may_go_on=self.may_go_on)
         setattr(self.report, counted, getattr(self.report, counted) + done)
 

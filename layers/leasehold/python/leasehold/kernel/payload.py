@@ -12,10 +12,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from leasehold import features
 from leasehold.kernel.errors import InvalidPayloadError, PayloadTooLargeError
 
 if TYPE_CHECKING:
-    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
+    from leasehold.schemas.payload_models import PayloadModel, TypedPayload
 
 type Json = bool | int | float | str | Decimal | datetime | list[Json] | dict[str, Json] | None
 
@@ -158,16 +159,12 @@ def resolve(job: str | TypedPayload | None, payload: Json | PayloadModel) -> tup
     """The job type, unless it is left to a template, and the encoded payload of an enqueue call."""
     if job is None or isinstance(job, str):
         return job, encode_value(payload)
-    from leasehold.kernel.payload_models import resolve_model
-
-    return resolve_model(job, payload)
+    return features.resolve_model(job, payload)
 
 
 def encode_value(payload: Json | PayloadModel) -> str:
     if hasattr(payload, "model_dump"):
-        from leasehold.kernel.payload_models import dumped
-
-        payload = dumped(payload)
+        payload = features.dumped(payload)
     # No payload is an empty object: most payload models accept it, none accepts null.
     return encode_payload({} if payload is None else payload)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.dead_letter import log_dead
-from leasehold.kernel.end import Ending, Failure, is_last_attempt, log_cancelled
+from leasehold import features
+from leasehold.kernel.end import Ending, Failure, is_last_attempt
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.keys import make_stamp
@@ -28,71 +29,31 @@ def reap(entry: DueJob, services: Services) -> bool:
         return False
     if job.lock_expires_at is None or job.lock_expires_at > now:
         return False
+    ending = _ending(job, services)
     try:
-        if job.started_at is None:
-            ending = _reap_unstarted(job, services)
-        elif job.cancel_requested is not None:
-            ending = _reap_cancelled(job, services)
-        else:
-            ending = _reap_started(job, services)
+        ending.commit()
     except TransitionRefused:
         return False
-    ending.after()
+    _log(ending, services)
+    ending.concluded()
     return True
 
 
-def _reap_unstarted(job: Job, services: Services) -> Ending:
-    if is_given_up(job, services.clock.now()):
+def _ending(job: Job, services: Services) -> Ending:
+    orphan = partial(Ending, job, services=services, is_orphan=True)
+    if job.started_at is None:
+        if not is_given_up(job, services.clock.now()):
+            return orphan(REAP_UNSTARTED, values=handed_back_values(job, services))
         text = f"no handler was reached before the lease expired, again and again ({_stamp(services)})"
-        failure = Failure(error=text, code="undeliverable")
-        ending = Ending(job, REAP_DEAD, services, failure=failure, is_orphan=True)
-        ending.commit()
-        log_dead(job, failure, services)
-        return ending
-    ending = Ending(job, REAP_UNSTARTED, services, values=handed_back_values(job, services), is_orphan=True)
-    ending.commit()
-    services.telemetry.event(
-        Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=False, dispatches=job.dispatches
-    )
-    return ending
-
-
-def _reap_cancelled(job: Job, services: Services) -> Ending:
-    lost = _lost(services)
-    ending = Ending(job, REAP_CANCELLED, services, outcome=Outcome.FAILED, failure=lost, is_orphan=True)
-    ending.commit()
-    log_cancelled(job, job.cancel_reason, services)
-    return ending
-
-
-def _reap_started(job: Job, services: Services) -> Ending:
-    lost = _lost(services)
-    is_last = is_last_attempt(job, lost)
-    ending = Ending(
-        job,
-        REAP_DEAD if is_last else REAP_FAILED,
-        services,
-        outcome=Outcome.FAILED,
-        failure=lost,
-        values={} if is_last else retry_values(job, services.deployment.settings_of(job.job_type), services),
-        failed=True,
-        is_orphan=True,
-    )
-    ending.commit()
-    _log_lost(job, lost, services, will_retry=not is_last)
-    if is_last:
-        log_dead(job, lost, services)
-    else:
-        services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
-        from leasehold.features import report_failure
-
-        report_failure(job, lost, services)
-    return ending
-
-
-def _lost(services: Services) -> Failure:
+        return orphan(REAP_DEAD, failure=Failure(error=text, code="undeliverable"))
     text = f"worker lost: the lease expired before the handler reported an end ({_stamp(services)})"
-    return Failure(error=text, code="worker_lost")
+    lost = Failure(error=text, code="worker_lost")
+    if job.cancel_requested is not None:
+        return orphan(REAP_CANCELLED, outcome=Outcome.FAILED, failure=lost)
+    if is_last_attempt(job, lost):
+        return orphan(REAP_DEAD, outcome=Outcome.FAILED, failure=lost, failed=True)
+    values = retry_values(job, services.deployment.settings_of(job.job_type), services)
+    return orphan(REAP_FAILED, outcome=Outcome.FAILED, failure=lost, failed=True, values=values)
 
 
 def _stamp(services: Services) -> str:
@@ -100,17 +61,25 @@ def _stamp(services: Services) -> str:
     return f"reap {make_stamp(services.random_source)}"
 
 
-def _log_lost(job: Job, failure: Failure, services: Services, *, will_retry: bool) -> None:
-    services.telemetry.event(
-        Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=True, worker=job.locked_by
-    )
-    services.telemetry.event(
-        Event.JOB_FAILED,
-        job_id=job.job_id,
-        job_type=job.job_type,
-        attempt=job.attempts,
-        worker_id=job.locked_by,
-        error_code=failure.code,
-        error=failure.error,
-        will_retry=will_retry,
-    )
+def _log(ending: Ending, services: Services) -> None:
+    job, telemetry, step = ending.job, services.telemetry, ending.write.transition
+    if step is REAP_UNSTARTED:
+        telemetry.event(
+            Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=False, dispatches=job.dispatches
+        )
+    elif ending.end.failed:
+        assert ending.failure is not None
+        telemetry.event(Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=True, worker=job.locked_by)
+        telemetry.event(
+            Event.JOB_FAILED,
+            job_id=job.job_id,
+            job_type=job.job_type,
+            attempt=job.attempts,
+            worker_id=job.locked_by,
+            error_code=ending.failure.code,
+            error=ending.failure.error,
+            will_retry=step is REAP_FAILED,
+        )
+        if step is REAP_FAILED:
+            telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
+            features.report_failure(job, ending.failure, services)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.dead_letter import log_dead
-from leasehold.kernel.end import Ending, Failure, log_cancelled
+from leasehold.kernel.end import Ending, Failure
 from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.next_attempt import handed_back_values, is_given_up, waiting_values
 from leasehold.kernel.transitions import DEAD_LETTER, EXPIRE, RELEASE
@@ -34,18 +33,18 @@ def release(handover: Handover, reason: str, services: Services, *, until: datet
     if job is None or job.locked_by != handover.token:
         return False
     now = services.clock.now()
+    if until is None and is_given_up(job, now):
+        text = f"no handler was reached in {job.dispatches} hand-overs: {reason}"
+        return Ending(job, DEAD_LETTER, services, failure=Failure(error=text, code="undeliverable")).conclude()
+    values = handed_back_values(job, services) if until is None else waiting_values(job, until, now)
+    ending = Ending(job, RELEASE, services, values=values)
     try:
-        if until is None and is_given_up(job, now):
-            ending = _give_up(job, reason, services)
-        else:
-            values = handed_back_values(job, services) if until is None else waiting_values(job, until, now)
-            ending = Ending(job, RELEASE, services, values=values)
-            ending.commit()
-            services.telemetry.event(
-                Event.JOB_RELEASED, job_id=job.job_id, job_type=job.job_type, dispatches=job.dispatches, reason=reason
-            )
+        ending.commit()
     except TransitionRefused:
         return False
+    services.telemetry.event(
+        Event.JOB_RELEASED, job_id=job.job_id, job_type=job.job_type, dispatches=job.dispatches, reason=reason
+    )
     ending.after()
     return True
 
@@ -80,26 +79,10 @@ def _is_reserved(job_type: str, switches: Switches, services: Services, now: dat
     return services.deployment.switches(fresh=True).reserved_until(job_type, now) is not None
 
 
-def _give_up(job: Job, reason: str, services: Services) -> Ending:
-    text = f"no handler was reached in {job.dispatches} hand-overs: {reason}"
-    failure = Failure(error=text, code="undeliverable")
-    ending = Ending(job, DEAD_LETTER, services, failure=failure)
-    ending.commit()
-    log_dead(job, failure, services)
-    return ending
-
-
 def expire_if_too_late(job: Job | None, services: Services) -> bool:
     """End a job that was not started by its `start_by`; False if that is not what kept it from starting."""
     now = services.clock.now()
     if job is None or job.start_by is None or job.start_by > now or job.has_ended:
         return False
     reason = f"not started by {job.start_by.isoformat(timespec='milliseconds')}"
-    ending = Ending(job, EXPIRE, services, reason=reason)
-    try:
-        ending.commit()
-    except TransitionRefused:
-        return False
-    log_cancelled(job, reason, services)
-    ending.after()
-    return True
+    return Ending(job, EXPIRE, services, reason=reason).conclude()

@@ -58,17 +58,17 @@ class Services:
     next_payload_round: datetime | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        from leasehold.features import features
+        from leasehold.features import FEATURES
 
         self.deployment = Deployment(self.store, self.clock)
-        self.features = self.features or features()
+        self.features = self.features or FEATURES
 
     @property
     def templates(self) -> TemplateCache:
         if self.deployment.templates is None:
-            from leasehold.features import template_cache
+            from leasehold.features import TemplateCache
 
-            self.deployment.templates = template_cache(self.store, self.clock)
+            self.deployment.templates = TemplateCache(self.store, self.clock)
         return self.deployment.templates
 
     def acting_as(self, identity: Identity) -> Services:

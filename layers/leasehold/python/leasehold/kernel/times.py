@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from leasehold.kernel.errors import InvalidInputError, InvalidOptionError, NaiveDatetimeError, TimeOutOfRangeError
+from leasehold.kernel.errors import InvalidOptionError, NaiveDatetimeError, TimeOutOfRangeError
 from leasehold.kernel.keys import EPOCH, LATEST, to_text
 
 
@@ -49,17 +49,9 @@ def due_time(run_at: datetime | None, run_in: timedelta | None, now: datetime) -
         return max(later(now, max(run_in, timedelta(0)), what="run_in"), now)
     if run_at is None:
         return now
-    return max(_no_earlier_than_epoch(run_at, now), now)
-
-
-def _no_earlier_than_epoch(run_at: datetime, now: datetime) -> datetime:
-    """An aware time before 1970 cannot be a key, but like every past time it means now."""
-    try:
-        return instant(run_at, what="run_at")
-    except InvalidInputError:
-        if getattr(run_at, "year", 9999) < 1971 and getattr(run_at, "tzinfo", None) is not None:
-            return now
-        raise
+    # A time before 1970 cannot be a key, but like every past time it means now. What is no time is refused below.
+    is_known = isinstance(run_at, datetime) and run_at.utcoffset() is not None  # type: ignore[redundant-expr]
+    return now if is_known and run_at < EPOCH else max(instant(run_at, what="run_at"), now)
 
 
 def start_limit(start_by: datetime, scheduled_for: datetime) -> datetime:

@@ -10,7 +10,6 @@ from leasehold.telemetry import DISAGREEMENTS, Event
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.keys import JobId
@@ -31,14 +30,6 @@ def is_trusted(job_id: JobId, job_type: str, services: Services) -> bool:
 
 def trusted_job(job: Job | None, services: Services) -> Job | None:
     return job if job is not None and is_trusted(job.job_id, job.job_type, services) else None
-
-
-def is_trusted_dead_letter(dead_letter: DeadLetter, services: Services) -> bool:
-    """A dead letter is told by its key, which is its job's id."""
-    if dead_letter.original_job_id != dead_letter.id:
-        report(dead_letter.id, f"this dead letter calls itself one of job {dead_letter.original_job_id}", services)
-        return False
-    return is_trusted(dead_letter.id, dead_letter.job_type, services)
 
 
 def report(entry: str, problem: str, services: Services) -> None:

@@ -9,36 +9,29 @@ crash in between leaves a look for nothing, never a job that nobody looks at.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from leasehold.circuit_breaker.probes import Probes, give_up, note_of
-from leasehold.kernel.end import Ending, log_cancelled
-from leasehold.kernel.job import Outcome
-from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.keys import EPOCH, Due
 from leasehold.kernel.lanes import queue_of
-from leasehold.kernel.transitions import SKIP, TURN_AWAY
 from leasehold.kernel.type_options import OnFull, type_scope
 from leasehold.lean import dataclass
-from leasehold.limits.decisions import Joined, TurnedAway, Undecided, Waits
 from leasehold.limits.lines import Moment
 from leasehold.limits.model import DeployedLimits
 from leasehold.limits.scopes import Lane, LineEntry, Turn
 from leasehold.limits.seating import TRUSTED_FOR, Seats, places_of, read_plan
-from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from leasehold.circuit_breaker.model import Circuit
-    from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
-    from leasehold.limits.decisions import Decision
+    from leasehold.kernel.table import Change
     from leasehold.limits.model import ConcurrencyPolicy, Limit
     from leasehold.limits.scopes import Scope
     from leasehold.limits.seating import Choice, SeatPlan
@@ -71,12 +64,10 @@ class Admission:
 
     def concerns(self, entry: DueJob, switches: Switches) -> bool:
         """Whether anything but the job's own condition decides about it."""
-        registry = self._services.deployment.registry()
-        job_type = registry.types.get(entry.job_type)
         return (
-            job_type is None
+            entry.job_type not in self._services.deployment.registry().types
             or stop_of(entry.job_type, switches, self._services) is not None
-            or bool(self._policy.limits_of(job_type, entry.concurrency_key, registry))
+            or bool(self.limits_of(entry.job_type, entry.concurrency_key))
         )
 
     def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
@@ -86,7 +77,7 @@ class Admission:
         """
         stop = stop_of(entry.job_type, switches, self._services)
         circuit = self.probes.due(entry.job_type, stop.circuit if stop else None)
-        limits = self.limits_of(entry)
+        limits = self.limits_of(entry.job_type, entry.concurrency_key)
         if stop is not None and circuit is None:
             return self._wait(entry, type_scope(entry.job_type), stop.reason, stop.until)
         full = self.narrowest_full(limits)
@@ -104,25 +95,23 @@ class Admission:
     def admitted(self, entry: DueJob, limits: Sequence[Limit], circuit: Circuit | None = None) -> Admitted:
         """Every one of these limits must have room."""
         job_type = self._services.deployment.registry().types[entry.job_type]
-        choices = self.seats.choose(limits)
-        return Admitted(self._services, self, entry=entry, job_type=job_type, choices=choices, circuit=circuit)
+        return Admitted(self._services, self, entry, job_type, self.seats.choose(limits), circuit)
 
-    def limits_of(self, entry: DueJob) -> tuple[Limit, ...]:
+    def limits_of(self, name: str, concurrency_key: str | None) -> tuple[Limit, ...]:
         registry = self._services.deployment.registry()
-        job_type = registry.types.get(entry.job_type)
-        return () if job_type is None else self._policy.limits_of(job_type, entry.concurrency_key, registry)
+        job_type = registry.types.get(name)
+        return () if job_type is None else self._policy.limits_of(job_type, concurrency_key, registry)
 
     def limits_of_lane(self, lane: Lane) -> tuple[Limit, ...]:
         """All jobs of a lane have the same: it is named after their type, and after their key where that counts."""
         name, _, key = lane.queue.partition("#")
-        registry = self._services.deployment.registry()
-        job_type = registry.types.get(name)
-        return () if job_type is None else self._policy.limits_of(job_type, key or None, registry)
+        return self.limits_of(name, key or None)
 
     def lane_of(self, entry: DueJob) -> Lane:
         """Jobs of one lane share their limits. Keys are told apart where there are any: then they take turns."""
-        key = entry.concurrency_key if self.limits_of(entry) else None
-        return Lane(priority=entry.priority, queue=queue_of(entry.job_type, key))
+        key = entry.concurrency_key
+        counts = bool(self.limits_of(entry.job_type, key))
+        return Lane(priority=entry.priority, queue=queue_of(entry.job_type, key if counts else None))
 
     def narrowest_full(self, limits: Sequence[Limit], *, since: datetime | None = None) -> Limit | None:
         """The narrowest limit without a free seat, as read `since` then."""
@@ -202,9 +191,12 @@ class Admission:
         Lanes take turns there: this one would have to move there when the narrower has room. And it misses nothing:
         limits go from wide to narrow, so whoever frees a seat of the narrower frees one of the wider, too.
         """
-        wider = limits if full is None else limits[: limits.index(full)]
-        turns = (each for each in reversed(wider) if full is None or each.period is None)
-        return next((each for each in turns if self.seats.plan(each).is_waited_for), full)
+        wider = limits if full is None else [each for each in limits[: limits.index(full)] if each.period is None]
+        return self.waited_for(wider) or full
+
+    def waited_for(self, limits: Sequence[Limit], *, since: datetime | None = None) -> Limit | None:
+        """The narrowest of these limits that lanes wait for already, as read `since` then."""
+        return next((each for each in reversed(limits) if self.seats.plan(each, since=since).is_waited_for), None)
 
     def _is_turned_away(self, entry: DueJob, full: Limit) -> bool:
         job_type = self._services.deployment.registry().types[entry.job_type]
@@ -217,7 +209,7 @@ class Admission:
         lane = self.lane_of(entry)
         is_remembered = (scope, lane) in self._in_line
         if not self.stand_in_line(scope, lane, look_at):
-            return Undecided()
+            return None
         # Nothing that is remembered is recent enough to rely on it after the page.
         seen_at = EPOCH if is_remembered else self._in_line[scope, lane]
         self._held[scope, lane] = min(seen_at, self._held.get((scope, lane), seen_at))
@@ -239,55 +231,66 @@ class Admission:
         return min(now + left, together(now + wait * (1 - self._services.random_source.share() / 2)))
 
 
+@dataclass(frozen=True, slots=True)
 class Admitted:
     """A job that may run: its claim takes a seat in each of its limits, and makes it its type's probe."""
 
-    def __init__(
-        self,
-        services: Services,
-        admission: Admission,
-        *,
-        entry: DueJob,
-        job_type: JobType,
-        choices: Sequence[Choice],
-        circuit: Circuit | None,
-    ) -> None:
-        self._admission = admission
-        self._entry = entry
-        self._job_type = job_type
-        self._choices = choices
-        self._circuit = circuit
-        self._services = services
+    services: Services
+    admission: Admission
+    entry: DueJob
+    job_type: JobType
+    choices: Sequence[Choice]
+    circuit: Circuit | None
 
-    def join(self, handover: Handover) -> Joined:
-        lane = self._admission.lane_of(self._entry)
-        turn = Turn(lane, self._services.clock.now(), self._entry.due_key)
-        changes = [each.seat_of(handover, self._job_type, turn).change for each in self._choices]
-        noted = (
-            [] if self._circuit is None else [note_of(handover.job_id, self._job_type, self._circuit, self._services)]
-        )
-        places = places_of(self._choices, handover.token)
-        return Joined(changes=[*changes, *noted], values={} if places is None else {"seat": places})
+    def join(self, handover: Handover) -> tuple[list[Change], dict[str, object]]:
+        """What commits together with the claim: changes of other records, and values of the job itself."""
+        turn = Turn(self.admission.lane_of(self.entry), self.services.clock.now(), self.entry.due_key)
+        changes: list[Change] = [each.taken(handover, self.job_type, turn) for each in self.choices]
+        if self.circuit is not None:
+            changes.append(note_of(handover.job_id, self.job_type, self.circuit, self.services))
+        places = places_of(self.choices, handover.token)
+        return changes, {} if places is None else {"seat": places}
 
     def refused(self, failed: Collection[int]) -> None:
         """Seats that another claim has are not put back; a probe that another sent is not sent again."""
-        self._admission.seats.put_back(each for at, each in enumerate(self._choices) if at not in failed)
-        if self._circuit is not None and len(self._choices) in failed:
-            self._admission.probes.note_sent(self._entry.job_type, self._circuit)
+        for at, each in enumerate(self.choices):
+            if at not in failed:
+                each.put_back()
+        if self.circuit is not None and len(self.choices) in failed:
+            self.admission.probes.note_sent(self.entry.job_type, self.circuit)
 
     def claimed(self) -> None:
-        self._admission.seats.note_taken(self._choices, self._job_type)
-        if self._circuit is not None:
-            self._admission.probes.note_sent(self._entry.job_type, self._circuit)
+        now = self.services.clock.now()
+        for each in self.choices:
+            each.note_taken(now, self.job_type)
+        if self.circuit is not None:
+            self.admission.probes.note_sent(self.entry.job_type, self.circuit)
 
     def undelivered(self, handover: Handover) -> None:
-        for each in self._choices:
-            self._admission.seats.forget(each.limit.scope)  # they were given back
-        if self._circuit is not None:
-            give_up(handover, self._circuit, self._services)
+        for each in self.choices:
+            self.admission.seats.forget(each.limit.scope)  # they were given back
+        if self.circuit is not None:
+            give_up(handover, self.circuit, self.services)
 
 
-CIRCUIT_OPEN = "circuit open"
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """It waits in this lane: whoever decided so has seen to it that the lane is looked at."""
+
+    lane: str
+    scope: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedAway:
+    """It ends, because its type does not want to wait."""
+
+    why: str
+
+
+# None: others changed what it depends on, again and again. It stays as it is, and the next poll decides.
+type Decision = Admitted | Waits | TurnedAway | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,58 +311,11 @@ def stop_of(job_type: str, switches: Switches, services: Services) -> Stop | Non
     if reserved_until is not None:
         return Stop("reserved", reserved_until)
     # Before a job waits for a deployment, make sure that it has not just happened: the registry is cached.
-    if job_type not in services.deployment.registry().types and (
-        job_type not in services.deployment.registry(fresh=True).types
-    ):
+    registry = services.deployment.registry
+    if job_type not in registry().types and job_type not in registry(fresh=True).types:
         return Stop("not deployed")
     # Last: a probe passes by this reason and by no other.
     circuit = services.deployment.circuit(job_type)
     if circuit is not None:
-        return Stop(CIRCUIT_OPEN, circuit.probe_at, circuit)
+        return Stop("circuit open", circuit.probe_at, circuit)
     return None
-
-
-def may_be_turned_away(job: Job | None) -> bool:
-    """A job that has run before is owed its next attempt, however full it is."""
-    return job is not None and job.status.is_waiting and job.last_attempt_at is None
-
-
-def turn_away(job: Job, why: str, services: Services, *, worker_id: str) -> bool:
-    """End a waiting job that need not wait; False if somebody changed it since it was read."""
-    on_full = services.deployment.settings_of(job.job_type).on_full
-    match on_full:
-        case OnFull.SKIP:
-            return skip(job, why, services, worker_id=worker_id)
-        case OnFull.CANCEL_NEW:
-            return cancel_new(job, why, services)
-        case OnFull.WAIT:
-            raise ValueError(f"{job.job_type} waits when it is full")
-        case _:
-            assert_never(on_full)
-
-
-def skip(job: Job, why: str, services: Services, *, worker_id: str) -> bool:
-    """Completed without having run; its history says why."""
-    if not _end(Ending(job, SKIP, services, outcome=Outcome.SKIPPED, reason=why, worker=worker_id)):
-        return False
-    services.telemetry.event(
-        Event.JOB_COMPLETED, job_id=job.job_id, job_type=job.job_type, status="skipped", reason=why
-    )
-    services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="skipped")
-    return True
-
-
-def cancel_new(job: Job, why: str, services: Services) -> bool:
-    if not _end(Ending(job, TURN_AWAY, services, reason=why)):
-        return False
-    log_cancelled(job, why, services)
-    return True
-
-
-def _end(ending: Ending) -> bool:
-    try:
-        ending.commit()
-    except TransitionRefused:
-        return False
-    ending.after()
-    return True

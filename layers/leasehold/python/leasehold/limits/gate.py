@@ -7,25 +7,27 @@ are in nobody's way, or end. It is opened once per poll and remembers what it ha
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from leasehold.kernel.claim import UNDER_WAY
+from leasehold.kernel.end import Ending
 from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import DueScope, FreedScope, TransitionRefused, Write
 from leasehold.kernel.table import TransactionCancelled, request_token
-from leasehold.kernel.transitions import HOLD
-from leasehold.limits.admission import Admission, may_be_turned_away, turn_away
-from leasehold.limits.decisions import Outcome, TurnedAway, Undecided, Waits
+from leasehold.kernel.transitions import HOLD, SKIP, TURN_AWAY
+from leasehold.kernel.type_options import OnFull
+from leasehold.limits.admission import Admission, TurnedAway, Waits
 from leasehold.limits.seating import make_due
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.kernel.claim import Claim
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.page import Poll
     from leasehold.kernel.registry import Switches
+    from leasehold.kernel.services import Services
     from leasehold.limits.admission import Admitted
     from leasehold.limits.visit import Visits
 
@@ -35,8 +37,8 @@ _TRIES = 3
 class LimitsGate:
     def __init__(self, poll: Poll) -> None:
         self.poll = poll
-        self.services = poll.services
-        self.admission = Admission(poll.services, poll.poller.policy)
+        self.services: Services = poll.services
+        self.admission: Admission = Admission(poll.services, poll.poller.policy)
         # Opened by the first scope that is due.
         self._visits: Visits | None = None
 
@@ -58,10 +60,10 @@ class LimitsGate:
                     if self._turn_away(entry, why):
                         return
                     must_wait = True
-                case Undecided():
+                case None:
                     return
                 case _:
-                    if self.claim(entry, decision) is not Outcome.CHANGED:
+                    if self.claim(entry, decision):
                         return
 
     def _hold(self, entry: DueJob, waits: Waits) -> None:
@@ -82,45 +84,54 @@ class LimitsGate:
 
     def _turn_away(self, entry: DueJob, why: str) -> bool:
         """End a new job as its type says; False if it has run before and shall wait."""
-        job = self.services.store.jobs.get(entry.job_id)
-        if job is None or not may_be_turned_away(job):
+        services, report = self.services, self.poll.report
+        job = services.store.jobs.get(entry.job_id)
+        # A job that has run before is owed its next attempt, however full it is.
+        if job is None or not job.status.is_waiting or job.last_attempt_at is not None:
             return False
-        is_ended = turn_away(job, why, self.services, worker_id=self.poll.poller.worker_id)
-        self.poll.report.turned_away += is_ended
-        self.poll.report.lost_races += not is_ended
+        on_full = services.deployment.settings_of(job.job_type).on_full
+        match on_full:
+            case OnFull.SKIP:  # completed without having run; its history says why
+                worker = self.poll.poller.worker_id
+                ending = Ending(job, SKIP, services, outcome=Outcome.SKIPPED, reason=why, worker=worker)
+            case OnFull.CANCEL_NEW:
+                ending = Ending(job, TURN_AWAY, services, reason=why)
+            case OnFull.WAIT:
+                raise ValueError(f"{job.job_type} waits when it is full")
+            case _:
+                assert_never(on_full)
+        is_ended = ending.conclude()
+        report.turned_away += is_ended
+        report.lost_races += not is_ended
         return True
 
-    def claim(self, entry: DueJob, admitted: Admitted) -> Outcome:
-        """Take the lease on a job that was admitted, together with what joins its claim, and hand it over."""
+    def claim(self, entry: DueJob, admitted: Admitted) -> bool:
+        """Take the lease on a job that was admitted, together with what joins its claim, and hand it over.
+
+        All of it is one transaction. False if what was to join is not what it was: decide anew.
+        """
         claims = self.poll.claims
         claims.hand_overs.wait(at_most=UNDER_WAY)
-        try:
-            claim = self._claim(replace(claims.prepare(entry), admitted=admitted), admitted)
-        except TransitionRefused as refused:
-            claims.note_refused(refused)
-            return Outcome.LOST
-        if claim is None:
-            return Outcome.CHANGED
-        claims.note_claimed(claim.handover)
-        claims.hand_overs.hand_over(claim)
-        return Outcome.CLAIMED
-
-    def _claim(self, claim: Claim, admitted: Admitted) -> Claim | None:
-        """One transaction; None if something that was to join it is not what it was."""
-        joined = admitted.join(claim.handover)
-        write = replace(claim.write, values={**claim.write.values, **joined.values})
+        claim = replace(claims.prepare(entry), admitted=admitted)
+        changes, values = admitted.join(claim.handover)
+        write = replace(claim.write, values={**claim.write.values, **values})
         try:
             # A fresh token for a fresh content: the seats of two tries differ.
-            token = request_token(claim.handover.token)
-            self.services.store.jobs.apply_with(write, joined.changes, token=token)
+            self.services.store.jobs.apply_with(write, changes, token=request_token(claim.handover.token))
         except TransactionCancelled as cancelled:
             admitted.refused([at - 1 for at in cancelled.failed])
-            return None
+            return False
+        except TransitionRefused as refused:
+            admitted.refused(())
+            claims.note_refused(refused)
+            return True
         except BaseException:
             admitted.refused(())
             raise
         admitted.claimed()
-        return claim
+        claims.note_claimed(claim.handover)
+        claims.hand_overs.hand_over(claim)
+        return True
 
     # --- scopes
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import Due, make_stamp, to_text
@@ -24,15 +24,24 @@ from leasehold.kernel.lanes import is_asked_for
 from leasehold.kernel.partitions import due_at, mark_of
 from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Exists, Missing, Put, Update
 from leasehold.kernel.type_options import MAX_SEATS
-from leasehold.limits.scopes import LANES, entry_of, line_entry_key, scope_and_line, scope_key, scope_of, seat_key
+from leasehold.limits.scopes import (
+    LANES,
+    entry_of,
+    line_entry_key,
+    scope_and_line,
+    scope_key,
+    scope_of,
+    seat_key,
+    taking,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Condition, Record, Table
-    from leasehold.limits.scopes import Lane, LineEntry, Scope, Taking, Turn
+    from leasehold.kernel.table import Attribute, Change, Record, Table
+    from leasehold.limits.scopes import Lane, LineEntry, Scope, Seat, Turn
 
 
 # `:` follows the digits: the range covers the scope's own record and all of its seats.
@@ -92,73 +101,53 @@ class Lines:
         return [entry_of(scope, record) for record in page.records]
 
     def entry(self, scope: str, lane: Lane) -> LineEntry | None:
-        record = self._table.get(line_entry_key(scope, lane.sort))
+        record = self._table.get(line_entry_key(scope, lane))
         return entry_of(scope, record) if record else None
 
     def join(self, entry: LineEntry, seen: LineEntry | None) -> bool:
         """Have a lane wait, or go on waiting after it was found empty; False if somebody changed its entry."""
-        as_seen = (Missing("PK"),) if seen is None else (Equals("stamp", seen.stamp),)
+        as_seen = Missing("PK") if seen is None else Equals("stamp", seen.stamp)
         record: Record = {"since": to_text(entry.since), "stamp": entry.stamp}
-        key = line_entry_key(entry.scope, entry.lane.sort)
-        try:
-            self._table.write(Put(key=key, record=record, conditions=as_seen))
-        except ConditionFailed as failed:
-            # Ours, by a try whose response was lost, or another's that is as good.
-            return failed.current is not None and "empty_since" not in failed.current
-        return True
+        key = line_entry_key(entry.scope, entry.lane)
+        stands = self._refusal(Put(key=key, record=record, conditions=(as_seen,)))
+        # Ours, by a try whose response was lost, or another's that is as good.
+        return stands is None or (bool(stands) and "empty_since" not in stands)
 
     def note_empty(self, entry: LineEntry, moment: Moment) -> bool:
-        return self._try(
-            Update(
-                key=line_entry_key(entry.scope, entry.lane.sort),
-                conditions=(Equals("stamp", entry.stamp),),
-                sets={"empty_since": to_text(moment.now), "stamp": moment.stamp},
-            )
-        )
+        key, sets = line_entry_key(entry.scope, entry.lane), {"empty_since": to_text(moment.now), "stamp": moment.stamp}
+        return self._try(Update(key=key, conditions=(Equals("stamp", entry.stamp),), sets=sets))
 
     def leave(self, entry: LineEntry) -> bool:
-        key = line_entry_key(entry.scope, entry.lane.sort)
+        key = line_entry_key(entry.scope, entry.lane)
         return self._try(Delete(key=key, conditions=(Equals("stamp", entry.stamp),)))
 
     def expect(self, scope: Scope, at: datetime, moment: Moment) -> bool:
         """Have a scope looked at before a lane waits for it; False if the scope changed since it was read."""
-        unchanged: tuple[Condition, ...]
-        if not scope.exists:
-            unchanged = (Missing("PK"),)
-        elif scope.due_key is None:
-            unchanged = (Exists("PK"), Missing("due_key"))
-        else:
-            unchanged = (Equals("due_key", scope.due_key),)
-        return self._try(
-            Update(
-                key=scope_key(scope.name),
-                conditions=unchanged,
-                sets=moment.due(scope.name, at),
-                removes=frozenset({"empty_since"}),
-            )
-        )
+        change = _of_scope(scope.name, scope.due_key, moment.due(scope.name, at), removes=frozenset({"empty_since"}))
+        if scope.due_key is None:
+            unseen = (Exists("PK"), Missing("due_key")) if scope.exists else (Missing("PK"),)
+            change = replace(change, conditions=unseen)
+        return self._try(change)
 
     def take_look(self, name: str, seen: str, next_at: datetime, moment: Moment) -> Scope | None:
         """Be the one who looks at a scope now, and put the next look off; None if another was faster."""
         sets = {**moment.due(name, next_at), "look": moment.look}
-        return self._begin_look(name, (Equals("due_key", seen),), sets)
+        return self._begin_look(name, _of_scope(name, seen, sets, adds={"looks": 1}))
 
     def look_now(self, seen: Scope, moment: Moment) -> Scope | None:
         """Be the one who looks at a scope whenever it is due, and leave that as it is; None if it changed meanwhile.
 
         It stays where it is in the due index, which makes this a third of what another look costs.
         """
-        as_seen: Condition = Missing("look") if seen.look is None else Equals("look", seen.look)
-        unchanged = (Equals("due_key", seen.due_key or ""), as_seen)
-        return self._begin_look(seen.name, unchanged, {"look": moment.look, "wake": False})
+        as_seen = Missing("look") if seen.look is None else Equals("look", seen.look)
+        change = _of_scope(seen.name, seen.due_key, {"look": moment.look, "wake": False}, adds={"looks": 1})
+        return self._begin_look(seen.name, replace(change, conditions=(*change.conditions, as_seen)))
 
-    def _begin_look(self, name: str, unchanged: Sequence[Condition], sets: Record) -> Scope | None:
+    def _begin_look(self, name: str, change: Update) -> Scope | None:
         try:
-            record = self._table.write(
-                Update(key=scope_key(name), conditions=tuple(unchanged), sets=sets, adds={"looks": 1})
-            )
+            record = self._table.write(change)
         except ConditionFailed as failed:
-            if failed.current is None or failed.current.get("look") != sets["look"]:
+            if failed.current is None or failed.current.get("look") != change.sets["look"]:
                 return None
             record = failed.current  # an earlier try of ours, whose response was lost
         return scope_of(name, record)
@@ -173,33 +162,17 @@ class Lines:
         if is_empty:
             sets["empty_since"] = to_text(moment.now)
         due_key = cast("str", sets["due_key"])
-        unchanged = (Equals("due_key", scope.due_key or ""),)
-        if not self._try(Update(key=scope_key(scope.name), conditions=unchanged, sets=sets)):
+        if not self._try(_of_scope(scope.name, scope.due_key, sets)):
             return None
         return replace(scope, due_key=due_key, empty_since=moment.now if is_empty else scope.empty_since)
 
     def put_off(self, looks: Sequence[tuple[str, str, datetime]], moment: Moment) -> None:
         """Put many looks off, each as it was seen; whom that is refused to, or whoever was touched since, stays due."""
-        self._table.update_many(
-            [
-                Update(
-                    key=scope_key(name),
-                    conditions=(Equals("due_key", seen),),
-                    sets=moment.due(name, at),
-                )
-                for name, seen, at in looks
-            ]
-        )
+        self._table.update_many([_of_scope(name, seen, moment.due(name, at)) for name, seen, at in looks])
 
     def park(self, scope: Scope) -> bool:
         """Take the scope out of the due index until somebody wakes it (a pause ends, a type is deployed)."""
-        return self._try(
-            Update(
-                key=scope_key(scope.name),
-                conditions=(Equals("due_key", scope.due_key or ""),),
-                removes=frozenset({"due_lane", "due_key"}),
-            )
-        )
+        return self._try(_of_scope(scope.name, scope.due_key, {}, removes=frozenset({"due_lane", "due_key"})))
 
     def forget(self, scope: Scope) -> bool:
         return self._try(Delete(key=scope_key(scope.name), conditions=(Equals("due_key", scope.due_key or ""),)))
@@ -218,20 +191,16 @@ class Lines:
             due_key = cast("str", seen.due_key)
             if Due.parse(due_key).at <= moment.now and is_asked_for(due_key):
                 return
-            unchanged = (Equals("due_key", due_key),)
-            if self._try(Update(key=scope_key(name), conditions=unchanged, sets=sets)):
+            if self._try(_of_scope(name, due_key, sets)):
                 return
             # A look that began before may just have put the next one off: it has not seen what is free now.
             seen = self.seen(name)
 
-    def take(self, taking: Taking) -> bool:
+    def take(self, seat: Seat, seen: Seat | None) -> bool:
         """Take a seat for something that is no job; False if another has it."""
-        try:
-            self._table.write(taking.change)
-        except ConditionFailed as failed:
-            # It may be ours, by a try whose response was lost.
-            return failed.current is not None and failed.current.get("taken_by") == taking.seat.taken_by
-        return True
+        stands = self._refusal(taking(seat, seen))
+        # It may be ours, by a try whose response was lost.
+        return stands is None or stands.get("taken_by") == seat.taken_by
 
     def free(self, scope: str, number: int, taken_by: str) -> bool:
         """Free a seat; False if another claim has it by now."""
@@ -240,18 +209,26 @@ class Lines:
             conditions=(Equals("taken_by", taken_by),),
             removes=frozenset({"taken_by", "job_id", "held_until"}),
         )
-        try:
-            self._table.write(change)
-        except ConditionFailed as failed:
-            # A seat that is free was freed by a try whose response was lost: who waits for it is still to be woken.
-            return failed.current is None or "taken_by" not in failed.current
-        return True
+        stands = self._refusal(change)
+        # A seat that is free was freed by a try whose response was lost: who waits for it is still to be woken.
+        return stands is None or "taken_by" not in stands
 
     def _try(self, change: Update | Delete) -> bool:
+        stands = self._refusal(change)
+        if stands is None:
+            return True
+        # It may be our own, by a try whose response was lost.
+        return isinstance(change, Update) and bool(change.sets) and change.sets.items() <= stands.items()
+
+    def _refusal(self, change: Change) -> Record | None:
+        """What stands where a write was refused, which may be nothing; None if it was made."""
         try:
             self._table.write(change)
         except ConditionFailed as failed:
-            # What stands there may be our own, by a try whose response was lost.
-            current = failed.current or {}
-            return isinstance(change, Update) and bool(change.sets) and change.sets.items() <= current.items()
-        return True
+            return failed.current or {}
+        return None
+
+
+def _of_scope(name: str, seen: str | None, sets: Mapping[str, Attribute], **more: Any) -> Update:
+    """Change a scope that is due as it was `seen`."""
+    return Update(key=scope_key(name), conditions=(Equals("due_key", seen or ""),), sets=sets, **more)

@@ -20,29 +20,42 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.kernel.jobs import DueScope
-    from leasehold.limits.admission import Stop
+    from leasehold.kernel.jobs import DueJob, DueScope
+    from leasehold.kernel.page import Poll
+    from leasehold.limits.admission import Admission, Stop
     from leasehold.limits.scopes import Lane, LineEntry, Turn
-    from leasehold.limits.turns import LinesOfPoll
 
 A_PAGE = timedelta(milliseconds=500)
 _A_LOOK = timedelta(milliseconds=80)
 _RENEWED_BEFORE = timedelta(seconds=20)
+# For so long an index may show a job that has left its lane, at the worst.
+_INDEX_LAGS = timedelta(seconds=30)
 
 
 class Looks:
-    """The looks of one poll."""
+    """The looks of one poll, and what its visits share: how they read, and what was taken out of its lane."""
 
-    def __init__(self, shared: LinesOfPoll) -> None:
-        self._shared = shared
-        self._services = shared.services
-        self._admission = shared.admission
-        self._lines = shared.services.store.lines
+    def __init__(self, poll: Poll, admission: Admission) -> None:
+        self.services = poll.services
+        self.admission = admission
+        self.report = poll.report
+        self.page_limit = poll.poller.settings.poll_limit
+        self.lower_share = poll.poller.settings.lower_share
+        # Until no index shows it there any longer.
+        self.gone: dict[str, datetime] = {}
+        self._lines = poll.services.store.lines
         self._in_vain: list[tuple[str, str, datetime]] = []
+
+    def note_gone(self, job: DueJob) -> None:
+        self.gone[job.due_key] = self.services.clock.now()
+
+    def forget_old(self) -> None:
+        now = self.services.clock.now()
+        self.gone = {key: at for key, at in self.gone.items() if timedelta(0) <= now - at < _INDEX_LAGS}
 
     def take(self, entry: DueScope, *, may_be_full: bool) -> Visit | None:
         """Take the look that is due; None if there is nothing to be found, or somebody else looks."""
-        now = self._services.clock.now()
+        now = self.services.clock.now()
         next_at = self._next_at(entry.due_key, now)
         if may_be_full and not is_asked_for(entry.due_key):
             scope, waiting, _ = self._lines.line(entry.scope, limit=LINE_READ)
@@ -53,18 +66,18 @@ class Looks:
 
     def take_now(self, seen: Scope) -> Visit | None:
         """Look whenever that is due; None if the scope changed since it was seen."""
-        due_key, moment = cast("str", seen.due_key), self._admission.moment()
+        due_key, moment = cast("str", seen.due_key), self.admission.moment()
         next_at = Due.parse(due_key).at
         if next_at - moment.now < _RENEWED_BEFORE:
             return self._take(seen.name, due_key, self._next_at(due_key, moment.now))
         scope = self._lines.look_now(seen, moment)
-        return None if scope is None else Visit(self._shared, scope, moment.now, next_at)
+        return None if scope is None else Visit(self, scope, moment.now, next_at)
 
     def _take(self, name: str, due_key: str, next_at: datetime) -> Visit | None:
-        moment = self._admission.moment()
+        moment = self.admission.moment()
         scope = self._lines.take_look(name, due_key, next_at, moment)
         # Else somebody touched it since the index saw it: its new entry will be seen.
-        return None if scope is None else Visit(self._shared, scope, moment.now, next_at)
+        return None if scope is None else Visit(self, scope, moment.now, next_at)
 
     def when_left_alone(self, name: str) -> Scope | None:
         """The scope once nobody else is at it; None where that leaves nothing to do.
@@ -72,7 +85,7 @@ class Looks:
         Who comes right behind another would meet it at the same jobs, and one of them would pay for nothing. So it
         waits while the other gives seats away, which mostly takes the one that this was to look for.
         """
-        clock = self._services.clock
+        clock = self.services.clock
         first, until = None, clock.now() + A_PAGE
         while True:
             scope, entries, _ = self._lines.line(name, limit=LINE_READ)
@@ -89,7 +102,7 @@ class Looks:
 
     def _is_full(self, scope: Scope, entries: Sequence[LineEntry], *, until: datetime) -> bool:
         """Whether nothing could go on before then; a lane that may be empty is for a look to find out."""
-        plan = self._admission.remember_seats(scope, entries)
+        plan = self.admission.remember_seats(scope, entries)
         if plan is None or any(entry.empty_since is not None for entry in entries):
             return False
         return plan.is_full and (plan.next_free_at is None or plan.next_free_at >= until)
@@ -98,26 +111,26 @@ class Looks:
         """Put the looks off that were in vain: many by one request. One that somebody asked for since stays due."""
         in_vain, self._in_vain = self._in_vain, []
         if in_vain:
-            self._lines.put_off(in_vain, self._admission.moment())
-            self._shared.report.looked += len(in_vain)
+            self._lines.put_off(in_vain, self.admission.moment())
+            self.report.looked += len(in_vain)
 
     def renew(self, visit: Visit) -> bool:
         """Whether the look is still this visit's; False if somebody touched it, and will look."""
-        now = self._services.clock.now()
+        now = self.services.clock.now()
         return visit.next_look_at - now >= _RENEWED_BEFORE or self.put_off(visit, now + FIRST_LOOK_AFTER)
 
     def put_off(self, visit: Visit, at: datetime, *, is_empty: bool = False, place: Turn | None = None) -> bool:
         """Look again then, unless somebody has touched the scope since."""
-        scope = self._lines.look_at(visit.scope, at, self._admission.moment(), is_empty=is_empty, place=place)
+        scope = self._lines.look_at(visit.scope, at, self.admission.moment(), is_empty=is_empty, place=place)
         if scope is None:
             return False
-        self._shared.report.note_due(at)
+        self.report.note_due(at)
         visit.scope, visit.next_look_at = scope, at
         return True
 
     def wait_for(self, stop: Stop, name: str, due_key: str) -> None:
         """Nobody who waits for this scope may run: look when that may be over, or when somebody wakes it."""
-        scope, moment = Scope(name=name, exists=True, due_key=due_key), self._admission.moment()
+        scope, moment = Scope(name=name, exists=True, due_key=due_key), self.admission.moment()
         if stop.until is None:
             self._lines.park(scope)
         else:
@@ -126,8 +139,8 @@ class Looks:
 
     def note_empty(self, entry: LineEntry) -> None:
         """The index may lag: a lane leaves its line only when it was found empty twice, a while apart."""
-        moment = self._admission.moment()
-        self._admission.forget_line(entry.scope, entry.lane)
+        moment = self.admission.moment()
+        self.admission.forget_line(entry.scope, entry.lane)
         if entry.empty_since is None:
             self._lines.note_empty(entry, moment)
         elif moment.now - entry.empty_since >= EMPTY_FOR:
@@ -135,15 +148,15 @@ class Looks:
 
     def end_full(self, visit: Visit, lane: Lane) -> None:
         """By the next end of a seat somebody must look; an end that is reported makes it due at once."""
-        limit = next(each for each in self._admission.limits_of_lane(lane) if each.scope == visit.scope.name)
-        free_at = self._admission.seats.plan(limit).next_free_at
+        limit = next(each for each in self.admission.limits_of_lane(lane) if each.scope == visit.scope.name)
+        free_at = self.admission.seats.plan(limit).next_free_at
         if free_at is not None and free_at < visit.next_look_at:
-            self.put_off(visit, max(free_at, self._services.clock.now()))
+            self.put_off(visit, max(free_at, self.services.clock.now()))
         visit.is_over = True
 
     def end_served(self, visit: Visit) -> None:
         """No lane can go on: they wait for something else now, or nobody waits any more."""
-        now, scope = self._services.clock.now(), visit.scope
+        now, scope = self.services.clock.now(), visit.scope
         left = self._lines.entries(scope.name, limit=LINE_READ)
         visit.is_over = True
         if visit.room_at is not None:
@@ -157,7 +170,7 @@ class Looks:
             # whoever freed a seat while nobody seemed to wait has started no poller.
             joined = self._lines.entries(scope.name, limit=LINE_READ)
             if any(entry.empty_since is None for entry in joined):
-                self._admission.expect_look(scope.name, now)
+                self.admission.expect_look(scope.name, now)
         elif left or now - scope.empty_since < EMPTY_FOR:
             self.put_off(visit, now + EMPTY_FOR)
         else:
@@ -168,5 +181,5 @@ class Looks:
         due = Due.parse(due_key)
         waited = due.at - creation_of(due.position)
         wait = min(max(2 * waited, FIRST_LOOK_AFTER), LAST_LOOK_AFTER)
-        wait *= 1 - self._services.random_source.share() / 8
+        wait *= 1 - self.services.random_source.share() / 8
         return together(now + wait)

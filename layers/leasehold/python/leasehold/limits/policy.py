@@ -7,23 +7,20 @@ role can be narrowed to them; the limits of the settings may be among the answer
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
 from leasehold.kernel.type_options import DELIVERY, check_seats, parse_key
+from leasehold.lean import dataclass
 from leasehold.limits.model import OWN_SCOPE, DeployedLimits, Limit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry
 
 _FIX = 'Set concurrency_policy = "module:function" to a function of the deployed policy folder.'
-
-
-class LimitsOf(Protocol):
-    def __call__(self, job_type: JobType, concurrency_key: str | None, registry: Registry) -> Iterable[Limit]: ...
 
 
 def load_policy(name: str) -> FunctionPolicy:
@@ -37,22 +34,21 @@ def load_policy(name: str) -> FunctionPolicy:
         raise InvalidOptionError(name, f"this concurrency policy cannot be loaded: {error}", _FIX) from error
     if not callable(function):
         raise InvalidOptionError(name, f"this concurrency policy is a {type(function).__name__}, not a function", _FIX)
-    return FunctionPolicy(cast("LimitsOf", function), name)
+    return FunctionPolicy(function, name)
 
 
+@dataclass(frozen=True, slots=True)
 class FunctionPolicy:
     """A ConcurrencyPolicy whose answers are checked: a limit that cannot be kept is refused before it holds a job."""
 
-    def __init__(self, function: LimitsOf, name: str) -> None:
-        self._function = function
-        self._name = name
-        self._deployed = DeployedLimits()
+    function: Callable[[JobType, str | None, Registry], Iterable[Limit]]
+    name: str
 
     def limits_of(self, job_type: JobType, concurrency_key: str | None, registry: Registry) -> tuple[Limit, ...]:
-        deployed = self._deployed.limits_of(job_type, concurrency_key, registry)
+        deployed = DeployedLimits().limits_of(job_type, concurrency_key, registry)
         if job_type.name == DELIVERY:
             return deployed  # the system's own jobs are not the user's to hold back
-        limits = tuple(self._function(job_type, concurrency_key, registry))
+        limits = tuple(self.function(job_type, concurrency_key, registry))
         for limit in limits:
             if limit not in deployed:
                 self._check(limit)
@@ -61,16 +57,16 @@ class FunctionPolicy:
     def _check(self, limit: object) -> None:
         if not isinstance(limit, Limit):
             raise InvalidOptionError(
-                limit, f"{self._name} answered with a {type(limit).__name__}", "Return leasehold.Limit objects."
+                limit, f"{self.name} answered with a {type(limit).__name__}", "Return leasehold.Limit objects."
             )
         if not limit.scope.startswith(OWN_SCOPE):
             raise InvalidOptionError(
                 limit.scope,
-                f"{self._name} answered with a scope that is neither its own nor in the settings",
+                f"{self.name} answered with a scope that is neither its own nor in the settings",
                 f'Let its scopes begin with "{OWN_SCOPE}", or return limits of leasehold.DeployedLimits as they are.',
             )
         try:
             parse_key(limit.scope, "scope")
         except InvalidKeyError as error:
-            raise InvalidOptionError(limit.scope, f"{self._name}: {error}", "Leave out '#', and shorten it.") from None
-        check_seats(limit.seats, f"{self._name}: the number of seats of {limit.scope}")
+            raise InvalidOptionError(limit.scope, f"{self.name}: {error}", "Leave out '#', and shorten it.") from None
+        check_seats(limit.seats, f"{self.name}: the number of seats of {limit.scope}")

@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.keys import Priority, from_text, to_text
+from leasehold.kernel.keys import Priority, from_text
 from leasehold.kernel.lanes import hold_lane
+from leasehold.kernel.records import Codec, texts_in
 from leasehold.kernel.table import JOBS, Equals, Key, Missing, Put
 from leasehold.lean import dataclass
 
@@ -72,35 +73,6 @@ class Seat:
     turn: Turn | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Taking:
-    """A seat to take: a free one, or in the place of one whose holder was `seen` to be gone."""
-
-    seat: Seat
-    seen: Seat | None = None
-
-    @property
-    def change(self) -> Put:
-        seat = self.seat
-        record: Record = {
-            "taken_by": seat.taken_by,
-            "taken_at": to_text(seat.taken_at),
-            "held_until": to_text(seat.held_until),
-            # Scopes of keys come and go: a seat that nobody takes over shall not stay for ever.
-            "expires_at": int((seat.held_until + _TIDIED_AFTER).timestamp()),
-        }
-        if seat.job_id is not None:
-            record["job_id"] = seat.job_id
-        if seat.turn is not None:
-            record["lane"] = seat.turn.lane.sort
-            record["job_due"] = seat.turn.due_key
-        return Put(
-            key=seat_key(seat.scope, seat.number),
-            record=record,
-            conditions=(Missing("taken_by"),) if self.seen is None else (Equals("taken_by", self.seen.taken_by),),
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineEntry:
     """A lane that waits for a seat of a scope. `stamp` changes with it."""
@@ -140,6 +112,12 @@ class Scope:
         return self.is_waited_for and self.due_key is not None
 
 
+# What a record of several values holds, each under its own name; the others stand in its key, or beside them.
+_SCOPE = Codec(Scope, {}, without={"name", "exists", "seats", "place", "turns"})
+_SEAT = Codec(Seat, {}, without={"scope", "number", "turn"})
+_ENTRY = Codec(LineEntry, {}, without={"scope", "lane"})
+
+
 def scope_and_line(name: str, records: Sequence[Record]) -> tuple[Scope, list[LineEntry]]:
     found: Record | None = None
     seats: dict[int, Seat] = {}
@@ -152,10 +130,11 @@ def scope_and_line(name: str, records: Sequence[Record]) -> tuple[Scope, list[Li
         elif sort.startswith(LANES):
             entries.append(entry_of(name, record))
         else:
-            if "lane" in record:
-                turns.append(_turn_of(record))
+            turn = _turn_of(record, "lane", "taken_at", "job_due")
+            if turn is not None:
+                turns.append(turn)
             if "taken_by" in record:
-                seats[int(sort)] = _seat_of(name, int(sort), record)
+                seats[int(sort)] = Seat(scope=name, number=int(sort), turn=turn, **_SEAT.values(record))
     newest_first = sorted(turns, key=lambda turn: (turn.at, turn.due_key), reverse=True)
     return scope_of(name, found, seats, newest_first), entries
 
@@ -163,53 +142,35 @@ def scope_and_line(name: str, records: Sequence[Record]) -> tuple[Scope, list[Li
 def scope_of(
     name: str, record: Record | None, seats: Mapping[int, Seat] | None = None, turns: Sequence[Turn] = ()
 ) -> Scope:
-    if record is None:
-        return Scope(name=name, seats=seats or {}, turns=turns)
-    empty_since = cast("str | None", record.get("empty_since"))
-    return Scope(
-        name=name,
-        exists=True,
-        due_key=cast("str | None", record.get("due_key")),
-        looks=cast("int", record.get("looks", 0)),
-        look=cast("str | None", record.get("look")),
-        place=_place_of(record) if "place" in record else None,
-        empty_since=None if empty_since is None else from_text(empty_since),
-        seats=seats or {},
-        turns=turns,
-    )
+    found = record or {}
+    place = _turn_of(found, "place", "place_at", "place_due")
+    values = _SCOPE.values(found)
+    return Scope(name=name, exists=record is not None, place=place, seats=seats or {}, turns=turns, **values)
 
 
-def _seat_of(scope: str, number: int, record: Record) -> Seat:
-    return Seat(
-        scope=scope,
-        number=number,
-        taken_by=cast("str", record["taken_by"]),
-        taken_at=from_text(cast("str", record["taken_at"])),
-        held_until=from_text(cast("str", record["held_until"])),
-        job_id=cast("JobId | None", record.get("job_id")),
-        turn=_turn_of(record) if "lane" in record else None,
-    )
-
-
-def _turn_of(record: Record) -> Turn:
-    lane, at = cast("str", record["lane"]), cast("str", record["taken_at"])
-    return Turn(Lane.parse(lane), from_text(at), cast("str", record["job_due"]))
-
-
-def _place_of(record: Record) -> Turn:
-    lane, at = cast("str", record["place"]), cast("str", record["place_at"])
-    return Turn(Lane.parse(lane), from_text(at), cast("str", record["place_due"]))
+def _turn_of(record: Record, *names: str) -> Turn | None:
+    """A lane that had a turn, when, and for which job, under these names; None where there is none."""
+    if names[0] not in record:
+        return None
+    lane, at, due_key = texts_in(record, names)
+    return Turn(Lane.parse(lane), from_text(at), due_key)
 
 
 def entry_of(scope: str, record: Record) -> LineEntry:
-    empty_since = cast("str | None", record.get("empty_since"))
-    return LineEntry(
-        scope=scope,
-        lane=Lane.parse(cast("str", record["SK"])),
-        since=from_text(cast("str", record["since"])),
-        stamp=cast("str", record["stamp"]),
-        empty_since=None if empty_since is None else from_text(empty_since),
-    )
+    return LineEntry(scope=scope, lane=Lane.parse(cast("str", record["SK"])), **_ENTRY.values(record))
+
+
+def taking(seat: Seat, seen: Seat | None = None) -> Put:
+    """Take a free seat, or one whose holder was `seen` to be gone."""
+    record: Record = {
+        **_SEAT.record(seat),
+        # Scopes of keys come and go: a seat that nobody takes over shall not stay for ever.
+        "expires_at": int((seat.held_until + _TIDIED_AFTER).timestamp()),
+    }
+    if seat.turn is not None:
+        record |= {"lane": seat.turn.lane.sort, "job_due": seat.turn.due_key}
+    free = Missing("taken_by") if seen is None else Equals("taken_by", seen.taken_by)
+    return Put(key=seat_key(seat.scope, seat.number), record=record, conditions=(free,))
 
 
 def scope_key(name: str) -> Key:
@@ -220,6 +181,6 @@ def seat_key(scope_name: str, number: int) -> Key:
     return Key(JOBS, (partitions.scope_partition(scope_name), f"{number:06d}"))
 
 
-def line_entry_key(scope_name: str, lane: str) -> Key:
+def line_entry_key(scope_name: str, lane: Lane) -> Key:
     """A lane that waits for a seat of the scope; it sorts behind the seats."""
-    return Key(JOBS, (partitions.scope_partition(scope_name), lane))
+    return Key(JOBS, (partitions.scope_partition(scope_name), lane.sort))

@@ -11,7 +11,7 @@ from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass
 from leasehold.limits.lines import Moment
 from leasehold.limits.model import Places
-from leasehold.limits.scopes import Seat, Taking
+from leasehold.limits.scopes import Seat, taking
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Put
     from leasehold.limits.model import Limit
     from leasehold.limits.scopes import Scope, Turn
 
@@ -55,21 +56,36 @@ class Choice:
     """One seat of one scope, taken out of its plan."""
 
     limit: Limit
+    plan: SeatPlan
     number: int
     abandoned: Seat | None
 
-    def seat_of(self, handover: Handover, job_type: JobType, turn: Turn) -> Taking:
-        limit, now = self.limit, turn.at
+    def taken(self, handover: Handover, job_type: JobType, turn: Turn) -> Put:
         seat = Seat(
-            scope=limit.scope,
+            scope=self.limit.scope,
             number=self.number,
             taken_by=handover.token,
-            taken_at=now,
-            held_until=now + (limit.period or job_type.longest_hold),
-            job_id=None if limit.period else handover.job_id,
+            taken_at=turn.at,
+            held_until=self._held_until(turn.at, job_type),
+            job_id=None if self.limit.period else handover.job_id,
             turn=turn,
         )
-        return Taking(seat, self.abandoned)
+        return taking(seat, self.abandoned)
+
+    def note_taken(self, now: datetime, job_type: JobType) -> None:
+        """A seat that this poll took is free again at its end, too."""
+        until = self._held_until(now, job_type)
+        self.plan.next_free_at = min(self.plan.next_free_at or until, until)
+
+    def put_back(self) -> None:
+        self.plan.room += 1
+        if self.abandoned is not None:
+            self.plan.abandoned.append(self.abandoned)
+        else:
+            self.plan.free.insert(0, self.number)
+
+    def _held_until(self, now: datetime, job_type: JobType) -> datetime:
+        return now + (self.limit.period or job_type.longest_hold)
 
 
 class Seats:
@@ -106,29 +122,8 @@ class Seats:
             plan = self._plans.get(limit.scope) or self.plan(limit)
             abandoned = None if plan.free else plan.abandoned.pop()
             plan.room -= 1
-            choices.append(Choice(limit, abandoned.number if abandoned else plan.free.pop(0), abandoned))
+            choices.append(Choice(limit, plan, abandoned.number if abandoned else plan.free.pop(0), abandoned))
         return choices
-
-    def put_back(self, choices: Iterable[Choice]) -> None:
-        for choice in choices:
-            plan = self._plans.get(choice.limit.scope)
-            if plan is None:
-                continue
-            plan.room += 1
-            if choice.abandoned is not None:
-                plan.abandoned.append(choice.abandoned)
-            else:
-                plan.free.insert(0, choice.number)
-
-    def note_taken(self, choices: Iterable[Choice], job_type: JobType) -> None:
-        """A seat that this poll took is free again at its end, too."""
-        now = self._services.clock.now()
-        for choice in choices:
-            plan = self._plans.get(choice.limit.scope)
-            if plan is None:
-                continue
-            until = now + (choice.limit.period or job_type.longest_hold)
-            plan.next_free_at = min(plan.next_free_at or until, until)
 
 
 def read_plan(limit: Limit, services: Services) -> SeatPlan:
@@ -170,7 +165,8 @@ def _is_held_by(seat: Seat, job: Job | None) -> bool:
 
 class SeatHooks(Hooks):
     def after(self, end: End, services: Services) -> None:
-        if end.job.seat is not None and not _may_still_run(end):
+        assert end.job.seat is not None  # whom this feature concerns
+        if not _may_still_run(end):
             free_seats(Places.parse(end.job.seat), services)
 
 

@@ -23,19 +23,16 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.poll import PollReport
-    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
-    from leasehold.limits.admission import Admission
+    from leasehold.limits.looks import Looks
     from leasehold.limits.scopes import LineEntry, Scope
 
 # So much of a line is read at once.
 LINE_READ = 40
 # A lane that looks empty is looked at again when every index has caught up.
 LOOK_SHORTLY_AFTER = timedelta(seconds=2)
-# For so long an index may show a job that has left its lane: mostly, and at the worst.
+# For so long an index mostly shows a job that has left its lane.
 _STALE_FOR = timedelta(seconds=2)
-_INDEX_LAGS = timedelta(seconds=30)
 
 
 @dataclass(slots=True)
@@ -51,32 +48,10 @@ class _Round:
         return bool(self.turn or self.again or self.unread)
 
 
-class LinesOfPoll:
-    """What the visits of one poll share: how they read, and what was taken out of its lane."""
-
-    def __init__(
-        self, services: Services, admission: Admission, report: PollReport, *, page_limit: int, lower_share: float
-    ) -> None:
-        self.services = services
-        self.admission = admission
-        self.report = report
-        self.page_limit = page_limit
-        self.lower_share = lower_share
-        # Until no index shows it there any longer.
-        self.gone: dict[str, datetime] = {}
-
-    def note_gone(self, job: DueJob) -> None:
-        self.gone[job.due_key] = self.services.clock.now()
-
-    def forget_old(self) -> None:
-        now = self.services.clock.now()
-        self.gone = {key: at for key, at in self.gone.items() if timedelta(0) <= now - at < _INDEX_LAGS}
-
-
 class Visit:
     """A look that was taken, and is not over until nobody can go on."""
 
-    def __init__(self, shared: LinesOfPoll, scope: Scope, began_at: datetime, next_look_at: datetime) -> None:
+    def __init__(self, shared: Looks, scope: Scope, began_at: datetime, next_look_at: datetime) -> None:
         self.scope = scope
         self.began_at = began_at
         self.next_look_at = next_look_at

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import Enum, auto
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import Priority
 from leasehold.kernel.lanes import type_of_queue
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import stop_of
-from leasehold.limits.decisions import Outcome
 from leasehold.limits.looks import A_PAGE, Looks
 from leasehold.limits.model import is_group_scope, type_of_scope
-from leasehold.limits.scopes import Lane
+from leasehold.limits.scopes import Lane, Scope
 from leasehold.limits.seating import make_due
-from leasehold.limits.turns import LinesOfPoll
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,43 +50,25 @@ class Visits:
     """The looks that one poll has taken, and has not finished yet."""
 
     def __init__(self, gate: LimitsGate) -> None:
-        settings = gate.poll.poller.settings
         self._gate = gate
         self._services = gate.services
         self._admission = gate.admission
         self._claims = gate.poll.claims
         self._report = gate.poll.report
         self._may_go_on = gate.poll.may_go_on
-        self._page_limit = settings.poll_limit
-        self._shared = LinesOfPoll(
-            gate.services, gate.admission, self._report, page_limit=self._page_limit, lower_share=settings.lower_share
-        )
-        self._looks = Looks(self._shared)
+        self._looks = Looks(gate.poll, gate.admission)
+        self._page_limit = self._looks.page_limit
         self._open: list[Visit] = []
 
     def begin(self, entry: DueScope, switches: Switches) -> None:
         """Take the look that is due, and serve the first page."""
-        stop = self._stop_of(entry.scope, switches)
-        if stop is not None and not self._may_probe(entry.scope, stop):
-            self._looks.wait_for(stop, entry.scope, entry.due_key)
-            return
-        visit = self._looks.take(entry, may_be_full=stop is None)
-        if visit is not None:
-            self._visit(visit, stop, switches)
+        self._begin(entry.scope, entry, switches)
 
     def look_now(self, name: str, switches: Switches) -> None:
         """A seat was freed: look, whenever that is due, unless somebody began to look since this one knew of it."""
         seen = self._looks.when_left_alone(name)
         for _ in range(_TRIES):
-            if seen is None or seen.due_key is None:
-                return
-            stop = self._stop_of(name, switches)
-            if stop is not None and not self._may_probe(name, stop):
-                self._looks.wait_for(stop, name, seen.due_key)
-                return
-            visit = self._looks.take_now(seen)
-            if visit is not None:
-                self._visit(visit, stop, switches)
+            if seen is None or self._begin(name, seen, switches):
                 return
             again = self._services.store.lines.seen(name)
             seen = again if again.is_looked_at and again.look == seen.look else None
@@ -121,14 +102,24 @@ class Visits:
             self._looks.put_off(visit, self._services.clock.now(), place=visit.place)
         self._open.clear()
 
-    def _visit(self, visit: Visit, stop: Stop | None, switches: Switches) -> None:
+    def _begin(self, name: str, due: DueScope | Scope, switches: Switches) -> bool:
+        """Whether that is all: a look was taken and its first page served, or nobody who waits here may run."""
+        stop = self._stop_of(name, switches)
+        if stop is not None and not self._may_probe(name, stop):
+            self._looks.wait_for(stop, name, due.due_key or "")
+            return True
+        looks = self._looks
+        visit = looks.take_now(due) if isinstance(due, Scope) else looks.take(due, may_be_full=stop is None)
+        if visit is None:
+            return False
         self._report.looked += 1
         if stop is not None:
             self._send_probe(visit, stop)
-            return
+            return True
         self._serve(visit, switches)
         if not visit.is_over:
             self._open.append(visit)
+        return True
 
     def _stop_of(self, scope: str, switches: Switches) -> Stop | None:
         """Why nobody who waits for this scope may run."""
@@ -160,14 +151,12 @@ class Visits:
                 self._looks.end_served(visit)
                 return
             claimed = report.claimed
-            match self._serve_lane(visit, entry, visit.jobs_of_turn(entry.lane), switches):
-                case _Left.SCOPE_IS_FULL:
-                    self._looks.end_full(visit, entry.lane)
-                    return
-                case _Left.MORE:
-                    visit.come_again(entry)
-                case None:
-                    pass
+            left = self._serve_lane(visit, entry, visit.jobs_of_turn(entry.lane), switches)
+            if left is _Left.SCOPE_IS_FULL:
+                self._looks.end_full(visit, entry.lane)
+                return
+            if left is _Left.MORE:
+                visit.come_again(entry)
             in_vain += report.claimed == claimed
 
     def _serve_lane(self, visit: Visit, entry: LineEntry, count: int, switches: Switches) -> _Left | None:
@@ -201,11 +190,11 @@ class Visits:
                 return None
             if self._admission.lane_of(job) != entry.lane:
                 self._claims.offer(job, switches)  # what its type asks for has changed: it waits elsewhere, if at all
-                self._shared.note_gone(job)
-            elif self._gate.claim(job, self._admission.admitted(job, limits)) is Outcome.CHANGED:
+                self._looks.note_gone(job)
+            elif not self._gate.claim(job, self._admission.admitted(job, limits)):
                 visit.put_back(job, entry.lane)  # its seats are others' by now: look for others, in its turn
             else:
-                self._shared.note_gone(job)
+                self._looks.note_gone(job)
         return _Left.MORE
 
     def _serve_unlimited(self, visit: Visit, entry: LineEntry, count: int, switches: Switches) -> _Left | None:
@@ -244,18 +233,14 @@ class Visits:
             is_freed_here_too = free_at is not None and free_at - self._services.clock.now() < _SHORTLY
         if not is_freed_here_too:
             self._move(entry, full.scope, free_at, full)
-            return None
-        if free_at is not None:
+        elif free_at is not None:
             visit.room_at = min(free_at, visit.room_at or free_at)
         return None
 
     def _contended(self, visit: Visit, limits: Sequence[Limit]) -> Limit | None:
         """The narrowest wider limit that lanes wait for: this one has its turn among them, and not before."""
-        at = next((at for at, limit in enumerate(limits) if limit.scope == visit.scope.name), len(limits))
-        wider = (limit for limit in reversed(limits[:at]) if limit.period is None)
-        return next(
-            (limit for limit in wider if self._admission.seats.plan(limit, since=visit.began_at).is_waited_for), None
-        )
+        wider = takewhile(lambda limit: limit.scope != visit.scope.name, limits)
+        return self._admission.waited_for([each for each in wider if each.period is None], since=visit.began_at)
 
     def _move(self, entry: LineEntry, scope: str, look_at: datetime | None, full: Limit | None = None) -> None:
         """The lane waits for something else now: it stands in that line before it leaves this one."""
@@ -267,12 +252,10 @@ class Visits:
 
     def _send_probe(self, visit: Visit, stop: Stop) -> None:
         """Let one job through an open circuit: of the first lane whose limits have room for it."""
-        job_type, circuit = type_of_scope(visit.scope.name), stop.circuit
-        assert job_type is not None
+        circuit = stop.circuit
         assert circuit is not None
         for _ in range(_LANES_TRIED):
-            is_due = self._admission.probes.due(job_type, circuit) is not None
-            entry = visit.next_lane() if is_due else None
+            entry = visit.next_lane() if self._may_probe(visit.scope.name, stop) else None
             if entry is None:
                 break
             job, limits = visit.next_job(entry.lane), self._admission.limits_of_lane(entry.lane)
@@ -296,6 +279,6 @@ class Visits:
                 if not self._may_go_on():
                     return
                 self._claims.offer(job, switches)
-                self._shared.note_gone(job)
+                self._looks.note_gone(job)
         if not found:
             self._looks.end_served(visit)

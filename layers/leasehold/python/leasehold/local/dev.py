@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import time
-import urllib.request
 import zipfile
 from contextlib import suppress
 from functools import cache
@@ -27,55 +27,48 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leasehold.aws.job_logs import JobLogLine
-    from leasehold.local.aws.instance import Running
+    from leasehold.local.aws.inspection import DeployedFunction
+    from leasehold.local.aws.instance import LocalAws, Running
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class JobFunction:
     """A deployed handler, and the folder that its code comes from."""
 
-    job_type: str
-    real_name: str
-    queue_name: str | None
-    log_group: str
+    deployed: DeployedFunction
     folder: Path
+    other_files: Mapping[str, bytes]
+    seen: Mapping[Path, tuple[int, int]]
+
+    @property
+    def job_type(self) -> str:
+        return self.folder.name
+
+    def changed_files(self) -> set[Path]:
+        """Those that are not as they were at the last look."""
+        before, self.seen = self.seen, _state(self.folder)
+        return {path for path in {*self.seen, *before} if self.seen.get(path) != before.get(path)}
 
 
 class DevLoop:
-    """`changed` looks at the files, `push` puts a type's code onto the local AWS, `lines` are the newest log lines."""
+    """`push` puts a type's code onto the local AWS, `lines` are the newest log lines."""
 
-    def __init__(self, running: Running, root: Path) -> None:
+    def __init__(self, aws: LocalAws, running: Running) -> None:
         self._running = running
         self._client = cache(lambda service: client(running, service))
-        self.functions = list(_found(running, root))
-        self._base = {each.job_type: self._other_files(each) for each in self.functions}
-        self._seen = {each.job_type: _state(each.folder) for each in self.functions}
-        groups = [(each.job_type, each.log_group) for each in self.functions]
+        self.functions = list(_found(aws, running))
+        groups = [(each.job_type, each.deployed.log_group) for each in self.functions]
         logs = self._client("logs")
         self._tail = Tail(lambda after: lines_of(logs, groups, after), after_millis=int(time.time() * 1000))
-
-    def changed(self) -> tuple[list[JobFunction], list[Path]]:
-        """The functions whose code has changed since the last look, and settings that only a deployment can set."""
-        functions, settings = [], []
-        for each in self.functions:
-            now, before = _state(each.folder), self._seen[each.job_type]
-            if now == before:
-                continue
-            self._seen[each.job_type] = now
-            differ = {path for path in {*now, *before} if now.get(path) != before.get(path)}
-            settings += [path for path in differ if path.name == SETTINGS]
-            if any(path.name != SETTINGS for path in differ):
-                functions.append(each)
-        return functions, settings
 
     def push(self, function: JobFunction) -> str | None:
         """Put the folder's code onto the local AWS, and ask the handler what its payloads look like now.
 
         Returns why its handler cannot start; its code is there all the same, and its jobs fail with this.
         """
-        code = _zipped({**self._base[function.job_type], **_files(function.folder)})
-        self._client("lambda").update_function_code(FunctionName=function.real_name, ZipFile=code)
-        services = open_queue(self._running, function.queue_name).services
+        code = _zipped({**function.other_files, **_files(function.folder)})
+        self._client("lambda").update_function_code(FunctionName=function.deployed.real_name, ZipFile=code)
+        services = open_queue(self._running, function.deployed.queue_name or None).services
         registry = services.deployment.registry(fresh=True)
         try:
             codes = {function.job_type: hashlib.sha256(code).hexdigest()}
@@ -92,67 +85,50 @@ class DevLoop:
             if not is_lambdas_own(line.text):
                 yield read_line(line.function, line.at_millis, line.text)
 
-    def _other_files(self, function: JobFunction) -> dict[str, bytes]:
-        """What was deployed with the folder: packages that it requires. Those of the folder are read anew each time."""
-        if not _needs_packages(function.folder):
-            return {}
-        address = self._client("lambda").get_function(FunctionName=function.real_name)["Code"]["Location"]
-        with zipfile.ZipFile(io.BytesIO(self._download(address.partition("?")[0]))) as deployed:
-            own = set(_files(function.folder))
-            return {name: deployed.read(name) for name in deployed.namelist() if name not in own}
 
-    def _download(self, address: str) -> bytes:
-        from botocore.auth import SigV4Auth
-        from botocore.awsrequest import AWSRequest
-        from botocore.credentials import Credentials
-
-        path = address.partition("://")[2].partition("/")[2]
-        url = f"{self._running.endpoint}/{path}"
-        request = AWSRequest("GET", url)
-        keys = Credentials(self._running.access_key, self._running.secret_key)
-        SigV4Auth(keys, "lambda", self._running.client_options["region_name"]).add_auth(request)
-        with urllib.request.urlopen(urllib.request.Request(url, headers=dict(request.headers))) as answer:
-            content: bytes = answer.read()
-        return content
-
-
-def _found(running: Running, root: Path) -> Iterator[JobFunction]:
+def _found(aws: LocalAws, running: Running) -> Iterator[JobFunction]:
+    assets = _assets(aws.folder / "cdk.out")
     for each in deployed_functions(running):
         # functions.jobs.daily_summary.handler
-        folder = root.joinpath(*each.handler.split(".")[:-1])
+        folder = aws.root.joinpath(*each.handler.split(".")[:-1])
         if each.handler and folder.is_dir():
-            yield JobFunction(
-                job_type=folder.name,
-                real_name=each.real_name,
-                queue_name=each.queue_name or None,
-                log_group=each.log_group,
-                folder=folder,
-            )
+            yield JobFunction(each, folder, _other_files(folder, assets.get(each.handler, folder)), _state(folder))
+
+
+def _assets(cdk_out: Path) -> dict[str, Path]:
+    """The folder that the CDK uploaded, by the module of the handler in it."""
+    found = {}
+    for template in cdk_out.rglob("*.template.json"):
+        for each in json.loads(template.read_text("utf-8"))["Resources"].values():
+            properties = each.get("Properties", {})
+            handler = properties.get("Environment", {}).get("Variables", {}).get(variables.HANDLER)
+            if handler:
+                found[handler] = cdk_out / f"asset.{properties['Code']['S3Key'].removesuffix('.zip')}"
+    return found
+
+
+def _other_files(folder: Path, asset: Path) -> dict[str, bytes]:
+    """What was deployed with the folder: packages that it requires. Those of the folder are read anew each time."""
+    own = _files(folder)
+    deployed = {path.relative_to(asset).as_posix(): path for path in asset.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in deployed.items() if name not in own}
 
 
 def watch(loop: DevLoop, say: Callable[[str], None], show: Callable[[JobLogLine], None], *, every: float = 0.2) -> None:
     """Until it is interrupted."""
     while True:
-        functions, settings = loop.changed()
-        for path in settings:
-            say(f"{path.parent.name}/{path.name} has changed: its settings need `leasehold local deploy`")
-        for each in functions:
-            began = time.monotonic()
-            error = loop.push(each)
-            how = f"cannot start: {error}" if error else "is there"
-            say(f"{each.job_type}: the new code {how} ({time.monotonic() - began:.1f} s)")
+        for each in loop.functions:
+            changed = each.changed_files()
+            if settings := {path for path in changed if path.name == SETTINGS}:
+                say(f"{each.job_type}/{SETTINGS} has changed: its settings need `leasehold local deploy`")
+            if changed - settings:
+                began = time.monotonic()
+                error = loop.push(each)
+                how = f"cannot start: {error}" if error else "is there"
+                say(f"{each.job_type}: the new code {how} ({time.monotonic() - began:.1f} s)")
         for line in loop.lines():
             show(line)
         time.sleep(every)
-
-
-def _needs_packages(folder: Path) -> bool:
-    import tomllib
-
-    settings = folder / SETTINGS
-    with suppress(OSError, ValueError):
-        return bool(tomllib.loads(settings.read_text("utf-8")).get("requirements"))
-    return False
 
 
 def _paths(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -6,11 +6,11 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.dead_letter import OPEN, Resolution, dead_letter_of
+from leasehold.kernel.dead_letter import OPEN, dead_letter_of
 from leasehold.kernel.errors import JobNotFoundError
 from leasehold.kernel.keys import JobId, from_text, parse_job_id, to_text
 from leasehold.kernel.payload import PURGED
-from leasehold.kernel.records import Codec, Kind, encode
+from leasehold.kernel.records import encode
 from leasehold.kernel.table import (
     BY_DATE_INDEX,
     BY_TYPE_INDEX,
@@ -19,36 +19,26 @@ from leasehold.kernel.table import (
     Equals,
     Exists,
     Missing,
-    TransactionCancelled,
     Update,
-    request_token,
 )
 from leasehold.kernel.transitions import JobStatus
-from leasehold.kernel.trust import is_trusted_dead_letter
+from leasehold.kernel.trust import is_trusted, report
 from leasehold.kernel.unreadable import read_each, read_one, report_unreadable
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from datetime import datetime
 
-    from leasehold.audit.records import Audit
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change, Record, Table
+    from leasehold.kernel.table import Record, Table
     from leasehold.kernel.unreadable import Unreadable
 
 # More than one, since the oldest may be unreadable.
 _LOOKED_AT = 10
 _PAGE = 25
-_INDEX_KEYS = frozenset({"open", "open_type", "open_key"})
-
-
-class AlreadyResolved(Exception):  # noqa: N818  an answer: somebody else was first
-    def __init__(self, dead_letter: DeadLetter | None) -> None:
-        super().__init__("the dead letter is resolved already, or gone")
-        self.dead_letter = dead_letter
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +46,6 @@ class DeadLetterPage:
     dead_letters: list[DeadLetter]
     cursor: Record | None
     unreadable: list[Unreadable] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
-    """How a dead letter is resolved, by whom and why; `expires_at`: when its record may go, in epoch seconds."""
-
-    dead_letter_id: JobId
-    resolution: Resolution
-    by: str
-    at: datetime
-    reason: str
-    expires_at: int
-    redriven_as: JobId | None = None
-
-    @property
-    def change(self) -> Update:
-        sets = _RESOLVED.record(self)
-        unresolved = (Exists("id"), Missing("resolution"))
-        key = partitions.dead_letter(self.dead_letter_id)
-        return Update(key=key, conditions=unresolved, sets=sets, removes=_INDEX_KEYS)
-
-
-_RESOLVED = Codec(
-    Resolved,
-    {"Resolution": Kind(str, Resolution)},
-    stored_as={"by": "resolved_by", "at": "resolved_at", "reason": "resolved_reason"},
-    without={"dead_letter_id"},
-)
 
 
 class DeadLetters:
@@ -146,19 +108,6 @@ class DeadLetters:
         read = read_each(page.records, lambda each: from_text(cast("str", each["open_key"]).partition("#")[0]))
         return read.items[0] if read.items else None
 
-    def resolve(self, resolved: Resolved, audit: Audit, changes: Sequence[Change] = ()) -> None:
-        """Together with the record of who wanted it, and the changes that make its new job where it is redriven."""
-        together = [resolved.change, *changes, *audit.changes]
-        try:
-            self._table.transact(together, token=request_token(audit.head))
-        except TransactionCancelled as cancelled:
-            if not audit.stands_in(cancelled, together.index(audit.move), self._table):
-                if 0 not in cancelled.failed:
-                    raise
-                current = cancelled.failed[0]
-                raise AlreadyResolved(dead_letter_of(current) if current else None) from None
-        audit.keep(self._table)
-
     def purged(self, dead_letter: DeadLetter, runs: tuple[Run, ...]) -> Update:
         """A dead letter without its content, as a change that belongs to a transaction."""
         sets: Record = {"payload": PURGED, "failure_reason": "purged"}
@@ -183,6 +132,14 @@ def shown(job: Job, services: Services) -> Job:
 def with_payload_of(dead_letter: DeadLetter, job: Job) -> Job:
     """A dead job's own payload may have expired; its dead letter has a copy for as long as it is needed."""
     return job if job.payload_name is None else replace(job, read_payload=dead_letter.payload_text)
+
+
+def is_trusted_dead_letter(dead_letter: DeadLetter, services: Services) -> bool:
+    """A dead letter is told by its key, which is its job's id."""
+    if dead_letter.original_job_id != dead_letter.id:
+        report(dead_letter.id, f"this dead letter calls itself one of job {dead_letter.original_job_id}", services)
+        return False
+    return is_trusted(dead_letter.id, dead_letter.job_type, services)
 
 
 def find_dead_letter(dead_letter_id: object, services: Services) -> DeadLetter:

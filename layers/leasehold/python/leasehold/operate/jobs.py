@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold import features
 from leasehold.audit.records import apply_with_record, audit_entry_on_job, recorded_reason, retried
 from leasehold.kernel.dedup import DedupRecord
-from leasehold.kernel.end import Ending, log_cancelled
+from leasehold.kernel.end import Ending
 from leasehold.kernel.enqueue import Draft, JobRequest, NewJob, draft
 from leasehold.kernel.errors import (
     InvalidJobIdError,
@@ -19,25 +19,24 @@ from leasehold.kernel.errors import (
     WrongStateError,
 )
 from leasehold.kernel.jobs import Write, needs_wake
-from leasehold.kernel.keys import Due, parse_job_id, position_at, run_lane, to_text
+from leasehold.kernel.keys import Due, Priority, parse_job_id, position_at, run_lane, to_text
 from leasehold.kernel.lanes import hold_lane, queue_of_lane
 from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.times import due_time
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
-from leasehold.kernel.type_options import DELIVERY, parse_attempts, parse_priority
+from leasehold.kernel.type_options import DELIVERY, parse_priority
 from leasehold.lean import dataclass
 from leasehold.limits.model import group_scope, is_group_scope
 from leasehold.operate.dead_letters import shown
-from leasehold.pool import ahead
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
     from leasehold.kernel.job import Job, Run
-    from leasehold.kernel.keys import JobId, Priority, PriorityName
+    from leasehold.kernel.keys import JobId, PriorityName
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Attribute
 
@@ -101,32 +100,11 @@ def cancel(job_id: object, reason: str, services: Services) -> Cancelled:
     return retried(f"job {job_id}", attempt, services)
 
 
-def cancel_many(
-    job_ids: Sequence[JobId], reason: str, services: Services, *, progress: Callable[[int], None] | None = None
-) -> list[Cancelled]:
-    """Cancel these jobs, each with its audit entry; one that cannot be cancelled does not stop the others."""
-    reason = recorded_reason(reason, services)
-
-    def one(job_id: JobId) -> Cancelled:
-        try:
-            return cancel(job_id, reason, services)
-        except LeaseholdError as error:
-            return Cancelled(job_id=job_id, job_ended=False, error=error)
-
-    results: list[Cancelled] = []
-    for _, result in ahead(services.pool, one, job_ids):
-        results.append(result)
-        if progress is not None:
-            progress(len(results))
-    return results
-
-
 def _cancel_unstarted(job: Job, reason: str, services: Services) -> bool:
     ending = Ending(job, CANCEL, services, reason=reason)
     if not apply_with_record(ending, audit_entry_on_job(job.job_id, "cancel", services, reason=reason), services):
         return False
-    log_cancelled(job, reason, services)
-    ending.after()
+    ending.concluded()
     return True
 
 
@@ -140,18 +118,21 @@ def _ask_to_stop(job: Job, reason: str, services: Services) -> bool:
     return True
 
 
-def successor(
-    job: Job,
-    services: Services,
-    *,
-    priority: Priority | PriorityName | int | None = None,
-    job_id: JobId | None = None,
-) -> Draft:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """How a job is run again. new_job_id: of the new job, for who may ask several times and wants one."""
+
+    reason: str
+    priority: Priority | PriorityName | int | None = None
+    new_job_id: JobId | None = None
+
+
+def successor(job: Job, services: Services, again: Again) -> Draft:
     """A new job that does the work of an ended one again, and holds the same dedup key."""
     job = services.store.payloads.shown(job)
     refuse_forgotten(job.job_id, job.payload_text)
     wanted = NewJob(
-        priority=job.priority if priority is None else priority,
+        priority=job.priority if again.priority is None else again.priority,
         max_attempts=job.max_attempts,
         created_by=services.identity.actor(),
         retry_of=job.job_id,
@@ -160,13 +141,9 @@ def successor(
         webhook=job.webhook,
     )
     request = JobRequest(
-        wanted=wanted,
-        job_type=job.job_type,
-        payload_text=job.payload_text,
-        trace=job.trace,
-        made_from=job.template,
+        wanted=wanted, job_type=job.job_type, payload_text=job.payload_text, trace=job.trace, made_from=job.template
     )
-    made = draft(request, services, job_id=job_id)
+    made = draft(request, services, job_id=again.new_job_id)
     if job.dedup is None:
         return made
     held = services.store.dedups.get(job.dedup)
@@ -213,28 +190,17 @@ def reschedule(
 
 
 def edit(
-    job_id: object,
-    services: Services,
-    *,
-    payload_text: str | None = None,
-    priority: Priority | PriorityName | int | None = None,
-    max_attempts: int | None = None,
-    reason: str = "",
+    job_id: object, values: dict[str, object], payload_text: str | None, services: Services, *, reason: str
 ) -> Job:
-    """Change a waiting job. Nobody else's change in between is overwritten."""
-    values: dict[str, object] = {}
-    if priority is not None:
-        values["priority"] = parse_priority(priority)
-    if max_attempts is not None:
-        values["max_attempts"] = parse_attempts(max_attempts)
+    """Change a waiting job to these values, and another payload. Nobody else's change in between is overwritten."""
     if not values and payload_text is None:
         raise InvalidOptionError(None, "edit got nothing to change", "Pass payload, priority or max_attempts.")
     before = find(job_id, services)
     refuse_edit_of_delivery(before)
+    edited = None
     if payload_text is not None:
         features.check_payload(services.deployment.settings_of(before.job_type), payload_text, services)
-    edited = None if payload_text is None else plan_offload(replace(before, stored_payload=payload_text), services)
-    if edited is not None:
+        edited = plan_offload(replace(before, stored_payload=payload_text), services)
         values["payload"] = edited.job.stored_payload
 
     def write_for(job: Job) -> Write:
@@ -242,8 +208,8 @@ def edit(
         if job.stored_payload not in {before.stored_payload, values.get("payload")}:
             raise WrongStateError(job.job_id, "edit", "changed by somebody else", "Look at it and edit again.")
         moved = dict(values)
-        if priority is not None and job.due_lane is not None:
-            level, queue = parse_priority(priority), queue_of_lane(job.due_lane)
+        if isinstance(level := values.get("priority"), Priority) and job.due_lane is not None:
+            queue = queue_of_lane(job.due_lane)
             if queue is not None and is_group_scope(queue):
                 moved["due_lane"] = hold_lane(queue, level)
             else:

@@ -68,16 +68,15 @@ class Listings:
         )
         return JobPage([job_of(record) for record in page.records], page.cursor)
 
-    def ended(
-        self, status: JobStatus, job_type: str, *, limit: int, after: Record | None = None
-    ) -> tuple[list[JobId], Record | None]:
+    def ended(self, status: JobStatus, job_type: str, *, limit: int) -> list[JobId]:
         """Ended jobs of one type, the newest first, as far as their keys are those of jobs."""
-        page = self._table.query(
-            JOBS, ended_lane(status, job_type), index=ENDED_INDEX, limit=limit, after=after, newest_first=True
-        )
-        return [job_id for record in page.records if (job_id := job_id_in(record)) is not None], page.cursor
+        lane = ended_lane(status, job_type)
+        page = self._table.query(JOBS, lane, index=ENDED_INDEX, limit=limit, newest_first=True)
+        return [job_id for record in page.records if (job_id := job_id_in(record)) is not None]
 
 
 def job_id_in(record: Record) -> JobId | None:
-    """The job whose key this entry of an index has; None if it is no job's."""
-    return job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
+    """The job that an entry of an index, or a dedup record, stands for; None if there can be no such job."""
+    names = ("job_pk", "job_sk") if "job_sk" in record else ("PK", "SK")
+    pk, sk = (cast("str", record.get(name, "")) for name in names)
+    return job_id_at(pk, sk)

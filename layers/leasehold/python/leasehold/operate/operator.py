@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import audit_entry_by_actor, audit_entry_on_job, retried
+from leasehold.audit.records import audit_entry_by_actor, audit_entry_on_job, recorded_reason, retried
 from leasehold.circuit_breaker.circuits import closed, closing
 from leasehold.circuit_breaker.model import CIRCUIT_BREAKER
 from leasehold.circuit_breaker.probes import tell_closed
 from leasehold.kernel import partitions
 from leasehold.kernel.enqueue import OnDuplicate, draft, request_of, write
+from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import parse_job_id, to_text
 from leasehold.kernel.partitions import awakened
@@ -19,11 +21,12 @@ from leasehold.kernel.registry import Switch
 from leasehold.kernel.table import Delete, Equals, Exists, Put
 from leasehold.kernel.type_options import type_scope
 from leasehold.operate.dead_letters import find_dead_letter, open_dead_letters
-from leasehold.operate.jobs import cancel_many
+from leasehold.operate.jobs import Again, Cancelled, cancel
 from leasehold.operate.measure import backlog_of
 from leasehold.operate.purge import purge
-from leasehold.operate.redrive import Again, discard, redrive, redrive_many
+from leasehold.operate.redrive import Redriven, discard, redrive, redrive_many
 from leasehold.operate.registration import publish
+from leasehold.pool import ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,13 +38,11 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.payload_models import PayloadModel
     from leasehold.kernel.registry import Registry, Switches
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Record
-    from leasehold.operate.jobs import Cancelled
     from leasehold.operate.measure import Backlog
-    from leasehold.operate.redrive import Redriven
+    from leasehold.schemas.payload_models import PayloadModel
 
 
 class Operator:
@@ -139,7 +140,15 @@ class Operator:
     ) -> list[Cancelled]:
         """Cancel jobs that have not started, ask those that run to stop; each result says which, or why not."""
         wanted = [parse_job_id(each) for each in job_ids]
-        return cancel_many(wanted, reason, self._services, progress=progress)
+        reason = recorded_reason(reason, self._services)
+
+        def one(job_id: JobId) -> Cancelled:
+            try:
+                return cancel(job_id, reason, self._services)
+            except LeaseholdError as error:
+                return Cancelled(job_id=job_id, job_ended=False, error=error)
+
+        return _each_of((done for _, done in ahead(self._services.pool, one, wanted)), progress)
 
     def purge(self, job_id: str, *, reason: str = "") -> Job:
         """Forget the personal data of an ended job: payload, result, errors. That it was done stays on record."""
@@ -178,8 +187,8 @@ class Operator:
         progress: Callable[[int], None] | None = None,
     ) -> list[Redriven]:
         """Redrive all open dead letters that match; each result says which job it became, or why not."""
-        found = self.dead_letters(job_type=job_type, start=start, end=end)
-        return redrive_many(found, self._services, reason=reason, limit=limit, progress=progress)
+        found = islice(self.dead_letters(job_type=job_type, start=start, end=end), limit)
+        return _each_of(redrive_many(found, self._services, reason=reason), progress)
 
     def discard(self, job_id: str, *, reason: str = "") -> DeadLetter:
         """Resolve a dead letter without running it again."""
@@ -200,6 +209,16 @@ class Operator:
             return retried(entry.target, attempt, self._services)
         finally:
             self._services.deployment.forget()
+
+
+def _each_of[Result](results: Iterable[Result], progress: Callable[[int], None] | None) -> list[Result]:
+    """One of many that is refused does not stop the others."""
+    done: list[Result] = []
+    for result in results:
+        done.append(result)
+        if progress is not None:
+            progress(len(done))
+    return done
 
 
 def halted(switch: Switch) -> Put:

@@ -87,25 +87,6 @@ def place_of(job: Job, services: Services) -> int | None:
     return line.index(job.job_id) + 1 if job.job_id in line else None
 
 
-def move_in_queue(
-    job_id: object,
-    services: Services,
-    *,
-    before: object = None,
-    after: object = None,
-    position: int | None = None,
-    reason: str = "",
-) -> Job:
-    """Next to another job, or to a place: exactly one of the three is given."""
-    if position is None:
-        return move(job_id, services, before=before, after=after, reason=reason)
-    if before is not None or after is not None:
-        raise InvalidOptionError(
-            (before, after, position), "a job is moved to one place", "Pass one of before, after and position."
-        )
-    return move_to_place(job_id, position, services, reason=reason)
-
-
 def move_to_place(job_id: object, place: object, services: Services, *, reason: str) -> Job:
     """Have a waiting job dispatched as the n-th of those that wait with it; behind the last if there are fewer."""
     if isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= MAX_PLACES:

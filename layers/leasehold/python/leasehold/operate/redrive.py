@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
 from leasehold.audit.records import (
@@ -13,40 +12,37 @@ from leasehold.audit.records import (
     recorded_reason,
     retried,
 )
+from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import Resolution
 from leasehold.kernel.dedup import insertions, is_free, job_of_holder, repointed, retire_dedup_record
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, write
-from leasehold.kernel.errors import DuplicateJobError, JobNotFoundError, LeaseholdError, RefusedError, WrongStateError
+from leasehold.kernel.errors import DuplicateJobError, LeaseholdError, RefusedError, WrongStateError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import TransitionRefused, Write, insertion
+from leasehold.kernel.keys import to_text
 from leasehold.kernel.offload import offloaded
-from leasehold.kernel.table import TransactionCancelled
+from leasehold.kernel.table import Exists, Missing, Update
 from leasehold.kernel.transitions import RESOLVE, JobStatus
 from leasehold.kernel.trust import trusted_job
 from leasehold.lean import dataclass
-from leasehold.operate.dead_letters import AlreadyResolved, Resolved, find_dead_letter, with_payload_of
-from leasehold.operate.jobs import find, find_run, look_at, refuse_edit_of_delivery, reschedule, successor
+from leasehold.operate.dead_letters import find_dead_letter, with_payload_of
+from leasehold.operate.jobs import Again, find, find_run, look_at, refuse_edit_of_delivery, reschedule, successor
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator
 
     from leasehold.audit.records import AuditEntry
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.enqueue import Draft
     from leasehold.kernel.job import Job
-    from leasehold.kernel.keys import JobId, Priority, PriorityName
+    from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Attribute, Change
+    from leasehold.kernel.table import Attribute, Change, Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
-    """How a job is run again. new_job_id: of the new job, for who may ask several times and wants one."""
-
-    reason: str
-    priority: Priority | PriorityName | int | None = None
-    new_job_id: JobId | None = None
+# Their places in the indexes.
+_OF_OPEN_ONES = frozenset({"open", "open_type", "open_key"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,18 +72,10 @@ def redrive(dead_letter_id: object, services: Services, wanted: Again, *, payloa
             edited = _edited(job, payload_text, services)
             job = replace(job, stored_payload=payload_text, read_payload=None)
         again, changes = _revival(job, services, wanted)
-        audit_entry = _audit_entry(
-            dead_letter, "redrive", services, wanted.reason, new_job_id=again.job.job_id, **edited
-        )
-        audit = services.store.audits.audit(audit_entry)
+        details = {"new_job_id": again.job.job_id, **edited}
+        audit_entry = _audit_entry(dead_letter, "redrive", services, wanted.reason, **details)
         resolved = _resolved(dead_letter, Resolution.REDRIVEN, audit_entry, services, again.job.job_id)
-        try:
-            services.store.dead_letters.resolve(resolved, audit, changes)
-        except AlreadyResolved as before:
-            if before.dead_letter is None:
-                raise JobNotFoundError("dead letter", dead_letter.id) from None
-            return _resolved_before(before.dead_letter, services, payload_text)
-        except TransactionCancelled:
+        if not services.store.audits.commit([resolved, *changes], services.store.audits.audit(audit_entry)):
             # The dedup record's pointer, which the next attempt shows, or somebody else's action on this dead letter.
             return None
         _let_job_expire(dead_letter, services)
@@ -103,25 +91,14 @@ def redrive(dead_letter_id: object, services: Services, wanted: Again, *, payloa
     return retried(f"dead letter {dead_letter_id}", attempt, services)
 
 
-def redrive_many(
-    found: Iterable[DeadLetter],
-    services: Services,
-    *,
-    reason: str,
-    limit: int | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> list[Redriven]:
+def redrive_many(found: Iterable[DeadLetter], services: Services, *, reason: str) -> Iterator[Redriven]:
     """Redrive these dead letters; one that cannot be redriven does not stop the others."""
-    reason = recorded_reason(reason, services)
-    results: list[Redriven] = []
-    for dead_letter in islice(found, limit):
+    again = Again(reason=recorded_reason(reason, services))
+    for dead_letter in found:
         try:
-            results.append(redrive(dead_letter.id, services, Again(reason=reason)))
+            yield redrive(dead_letter.id, services, again)
         except LeaseholdError as error:
-            results.append(Redriven(dead_letter_id=dead_letter.id, error=error))
-        if progress is not None:
-            progress(len(results))
-    return results
+            yield Redriven(dead_letter_id=dead_letter.id, error=error)
 
 
 def discard(dead_letter_id: object, services: Services, *, reason: str) -> DeadLetter:
@@ -129,15 +106,12 @@ def discard(dead_letter_id: object, services: Services, *, reason: str) -> DeadL
 
     def attempt() -> DeadLetter | None:
         dead_letter = find_dead_letter(dead_letter_id, services)
+        if not dead_letter.is_open:
+            _let_job_expire(dead_letter, services)
+            raise WrongStateError(dead_letter.id, "discard", f"{dead_letter.resolution} already")
         audit_entry = _audit_entry(dead_letter, "discard", services, reason)
         discarded = _resolved(dead_letter, Resolution.DISCARDED, audit_entry, services)
-        try:
-            services.store.dead_letters.resolve(discarded, services.store.audits.audit(audit_entry))
-        except AlreadyResolved as before:
-            _let_job_expire(dead_letter, services)
-            how = before.dead_letter.resolution if before.dead_letter else None
-            raise WrongStateError(dead_letter.id, "discard", f"{how or 'gone'} already") from None
-        except TransactionCancelled:
+        if not services.store.audits.commit([discarded], services.store.audits.audit(audit_entry)):
             return None
         _let_job_expire(dead_letter, services)
         return find_dead_letter(dead_letter.id, services)
@@ -170,7 +144,7 @@ def _edited(job: Job, payload_text: str, services: Services) -> dict[str, Attrib
 
 
 def _revival(job: Job, services: Services, wanted: Again) -> tuple[Draft, list[Change]]:
-    again = successor(job, services, priority=wanted.priority, job_id=wanted.new_job_id)
+    again = successor(job, services, wanted)
     again = replace(again, job=offloaded(again.job, services))
     changes: list[Change] = [insertion(again.job)]
     if again.record is not None:
@@ -205,16 +179,18 @@ def _audit_entry(
 
 def _resolved(
     dead_letter: DeadLetter, how: Resolution, audit_entry: AuditEntry, services: Services, made: JobId | None = None
-) -> Resolved:
-    return Resolved(
-        dead_letter_id=dead_letter.id,
-        resolution=how,
-        by=audit_entry.by,
-        at=audit_entry.at,
-        reason=audit_entry.reason,
-        expires_at=_expires_at(dead_letter, services),
-        redriven_as=made,
-    )
+) -> Update:
+    sets: Record = {
+        "resolution": str(how),
+        "resolved_by": audit_entry.by,
+        "resolved_at": to_text(audit_entry.at),
+        "resolved_reason": audit_entry.reason,
+        "expires_at": _expires_at(dead_letter, services),
+    }
+    if made is not None:
+        sets["redriven_as"] = made
+    key, unresolved = partitions.dead_letter(dead_letter.id), (Exists("id"), Missing("resolution"))
+    return Update(key=key, conditions=unresolved, sets=sets, removes=_OF_OPEN_ONES)
 
 
 def _expires_at(dead_letter: DeadLetter, services: Services) -> int:
@@ -277,7 +253,7 @@ def _revived(job: Job, services: Services, wanted: Again) -> Enqueued:
 
 
 def _repeated(job: Job, services: Services, wanted: Again) -> Enqueued:
-    again = successor(job, services, priority=wanted.priority, job_id=wanted.new_job_id)
+    again = successor(job, services, wanted)
     audit_entry = audit_entry_on_job(job.job_id, "retry", services, reason=wanted.reason, new_job_id=again.job.job_id)
     return write(again, services, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, audit_entry=audit_entry)
 

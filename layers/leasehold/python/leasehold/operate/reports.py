@@ -7,9 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import NotDeployedError
-from leasehold.kernel.trust import is_trusted_dead_letter
 from leasehold.lean import dataclass
-from leasehold.operate.dead_letters import open_dead_letters
+from leasehold.operate.dead_letters import is_trusted_dead_letter, open_dead_letters
 from leasehold.operate.failure_report import FailureReport, Severity, allowed_fields, is_taken, log_untaken
 from leasehold.operate.measure import measure_dead_letters
 from leasehold.telemetry import Event

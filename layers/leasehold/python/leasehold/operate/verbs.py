@@ -6,10 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.run import run_now
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.payload import encode_value, resolve
+from leasehold.kernel.type_options import parse_attempts, parse_priority
 from leasehold.operate import jobs as operate
-from leasehold.operate.order import move_in_queue, place_of
-from leasehold.operate.redrive import Again, retry, retry_run
+from leasehold.operate.order import move, move_to_place, place_of
+from leasehold.operate.redrive import retry, retry_run
 from leasehold.telemetry.spans import current_trace
 
 if TYPE_CHECKING:
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.services import Services
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.operator import Operator
     from leasehold.schedules.sdk import Schedules
+    from leasehold.schemas.payload_models import PayloadModel, TypedPayload
     from leasehold.templates.sdk import Templates
     from leasehold.webhooks.deliveries import Webhooks
 
@@ -108,7 +110,7 @@ class QueueVerbs:
 
         new_job_id: of the new job, for who may ask several times and wants one.
         """
-        return retry(job_id, self._services, Again(reason=reason, priority=priority, new_job_id=new_job_id))
+        return retry(job_id, self._services, operate.Again(reason=reason, priority=priority, new_job_id=new_job_id))
 
     def retry_run(
         self,
@@ -119,7 +121,7 @@ class QueueVerbs:
         new_job_id: JobId | None = None,
     ) -> Enqueued:
         """Run the job of a failed run (`<job id>.<number>`) again; a run that did not fail is refused."""
-        return retry_run(run_id, self._services, Again(reason=reason, priority=priority, new_job_id=new_job_id))
+        return retry_run(run_id, self._services, operate.Again(reason=reason, priority=priority, new_job_id=new_job_id))
 
     def reschedule(
         self,
@@ -140,7 +142,7 @@ class QueueVerbs:
 
         >>> queue.reprioritise(job_id, Priority.CRITICAL)                      # doctest: +SKIP
         """
-        return operate.edit(job_id, self._services, priority=priority, reason=reason)
+        return self.edit(job_id, priority=priority, reason=reason)
 
     def move(
         self,
@@ -159,7 +161,13 @@ class QueueVerbs:
         >>> queue.move(job_id, before=other_id)                                # doctest: +SKIP
         >>> queue.move(job_id, position=1)                                     # doctest: +SKIP
         """
-        return move_in_queue(job_id, self._services, before=before, after=after, position=position, reason=reason)
+        if position is None:
+            return move(job_id, self._services, before=before, after=after, reason=reason)
+        if before is not None or after is not None:
+            raise InvalidOptionError(
+                (before, after, position), "a job is moved to one place", "Pass one of before, after and position."
+            )
+        return move_to_place(job_id, position, self._services, reason=reason)
 
     def position(self, job_id: str) -> int | None:
         """The how-manieth a job is of those that are due and wait as it does; None if it is not due, or beyond 1,000.
@@ -179,10 +187,10 @@ class QueueVerbs:
         reason: str = "",
     ) -> Job:
         """Change what a waiting job will do; a job that was claimed is left alone (WrongStateError)."""
-        text = None if payload is None else encode_value(payload)
-        return operate.edit(
-            job_id, self._services, payload_text=text, priority=priority, max_attempts=max_attempts, reason=reason
-        )
+        given = (("priority", priority, parse_priority), ("max_attempts", max_attempts, parse_attempts))
+        values: dict[str, object] = {name: parse(value) for name, value, parse in given if value is not None}
+        payload_text = None if payload is None else encode_value(payload)
+        return operate.edit(job_id, values, payload_text, self._services, reason=reason)
 
     def wait(self, job_id: str, *, timeout: timedelta = timedelta(seconds=30)) -> Job:
         """Wait until the job has ended and return it; WaitTimeoutError if it has not by then."""

@@ -65,7 +65,7 @@ class AtOnce:
         owing = [each for each in entries if isinstance(each, DueJob) and each.owes]
         if len(owing) < _FEWEST_AT_ONCE:
             return entries
-        from leasehold.pollers.settles import settle_page
+        from leasehold.pollers.settle import settle_page
 
         left = settle_page(owing, self._poll)
         return [*(each for each in entries if each not in owing), *left]

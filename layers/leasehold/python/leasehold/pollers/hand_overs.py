@@ -46,15 +46,14 @@ class SideBySide(HandOvers):
         now = self.services.clock.now()
         if claim.job_type.batch is None or not isinstance(self.dispatcher, BatchDispatcher):
             self._begin([claim], now)
-        elif (batch := self._gather(claim, now)) is not None:
-            self._begin(batch, now)
-
-    def _gather(self, claim: Claim, now: datetime) -> Sequence[Claim] | None:
+            return
         if self._gathering is None:
-            from leasehold.features import open_gathering
+            from leasehold.features import Gathering
 
-            self._gathering = open_gathering()
-        return self._gathering.add(claim, now)
+            self._gathering = Gathering()
+        batch = self._gathering.add(claim, now)
+        if batch is not None:
+            self._begin(batch, now)
 
     def _begin(self, claims: Sequence[Claim], now: datetime) -> None:
         for each in claims:
@@ -80,7 +79,7 @@ class SideBySide(HandOvers):
         self.collect()
 
     def collect(self) -> None:
-        while self._under_way and self._under_way[0][1].is_done:
+        while self._under_way and self._under_way[0][1].done():
             self._end_oldest()
         super().collect()
 

@@ -23,7 +23,7 @@ from leasehold.kernel.table import (
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.kernel.table import Table
+    from leasehold.kernel.table import Condition, Table
 
 
 class Pollers:
@@ -32,24 +32,14 @@ class Pollers:
 
     def take_shard_lock(self, shard: int, holder: str, now: datetime, until: datetime) -> bool:
         """Become the one poller that works off a backlog. Advisory: claims are safe without it."""
-        free = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
-        return self._try(
-            Update(key=shard_lock_key(shard), conditions=(free,), sets={"holder": holder, "until": to_text(until)})
-        )
+        return self._take(shard_lock_key(shard), holder, until, _vacant(holder, now))
 
     def give_up_shard_lock(self, shard: int, holder: str) -> None:
         self._try(Delete(key=shard_lock_key(shard), conditions=(Equals("holder", holder),)))
 
     def acquire_waiter_lease(self, holder: str, now: datetime, until: datetime, *, from_anyone: bool) -> bool:
         """Become the one poller that waits for what falls due soon: where there is none, or in anyone's place."""
-        # Its own holder means that an earlier try succeeded, and only its response was lost.
-        vacant = AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
-        change = Update(
-            key=waiter_lease_key(),
-            conditions=() if from_anyone else (vacant,),
-            sets={"holder": holder, "until": to_text(until)},
-        )
-        return self._try(change)
+        return self._take(waiter_lease_key(), holder, until, *([] if from_anyone else [_vacant(holder, now)]))
 
     def waiter_lease(self) -> tuple[str | None, datetime | None]:
         """Who waits, and when something falls due that it may not know of."""
@@ -71,12 +61,20 @@ class Pollers:
     def release_waiter_lease(self, holder: str) -> None:
         self._try(Delete(key=waiter_lease_key(), conditions=(Equals("holder", holder),)))
 
+    def _take(self, key: Key, holder: str, until: datetime, *conditions: Condition) -> bool:
+        return self._try(Update(key=key, conditions=conditions, sets={"holder": holder, "until": to_text(until)}))
+
     def _try(self, change: Update | Delete) -> bool:
         try:
             self._table.write(change)
         except ConditionFailed:
             return False
         return True
+
+
+def _vacant(holder: str, now: datetime) -> AnyOf:
+    """Its own holder means that an earlier try succeeded, and only its response was lost."""
+    return AnyOf((Missing("holder"), Equals("holder", holder), NotAfter("until", to_text(now))))
 
 
 def shard_lock_key(shard: int) -> Key:

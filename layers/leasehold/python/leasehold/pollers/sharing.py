@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from leasehold.pool import ahead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from leasehold.kernel.jobs import DuePage
     from leasehold.kernel.page import Lane
     from leasehold.kernel.poll import Poller
     from leasehold.kernel.services import Services
-    from leasehold.pool import Pool
 
 # So many pollers share the shards of a backlog.
 MOST_POLLERS = 16
@@ -48,8 +47,8 @@ ALONE = Part(0, 1)
 class Sharing:
     """One poll's view of who works where."""
 
-    def __init__(self, services: Services, worker_id: str, shards: int, part: Part = ALONE) -> None:
-        self.part = part
+    def __init__(self, services: Services, worker_id: str, shards: int, part: Part | None) -> None:
+        self.part = part or ALONE
         # Lanes that another poller works off: it looks at them again after it has given up its lock.
         self.left_to_others: set[str] = set()
         self._services = services
@@ -64,9 +63,18 @@ class Sharing:
         """This page is of a backlog: whether it is this poller's, which calls others to help where there is more."""
         if not self.may_go_on_alone(lane):
             return False
-        if poller.call_helper is not None:
-            is_large = page.cursor is not None and len(page.entries) >= poller.settings.poll_limit
-            self.share_out(lane.shard, poller.call_helper, poller.pool, is_large=is_large)
+        if poller.call_helper is None:
+            return True
+        self._backlogs.add(lane.shard)
+        pollers = min(self._shards, MOST_POLLERS)
+        # It is not the only one, or it is large, since jobs are spread over all.
+        is_large = page.cursor is not None and len(page.entries) >= poller.settings.poll_limit
+        if self.part.of == 1 and pollers > 1 and (is_large or len(self._backlogs) > 1):
+            self.part = Part(0, pollers)
+            self._looked_at_others_at = self._services.clock.now()
+            others = [Part(each, pollers) for each in range(1, pollers)]
+            for _ in ahead(poller.pool or self._services.pool, poller.call_helper, others):
+                pass
         return True
 
     def may_go_on_alone(self, lane: Lane) -> bool:
@@ -126,14 +134,3 @@ class Sharing:
             return False
         self._looked_at_others_at = now
         return True
-
-    def share_out(self, shard: int, call_helper: Callable[[Part], None], pool: Pool | None, *, is_large: bool) -> None:
-        """This shard has a backlog: call others if it is not the only one, or large, since jobs are spread over all."""
-        self._backlogs.add(shard)
-        pollers = min(self._shards, MOST_POLLERS)
-        if self.part.of > 1 or pollers < 2 or not (is_large or len(self._backlogs) > 1):
-            return
-        self.part = Part(0, pollers)
-        self._looked_at_others_at = self._services.clock.now()
-        for _ in ahead(pool or self._services.pool, call_helper, [Part(each, pollers) for each in range(1, pollers)]):
-            pass

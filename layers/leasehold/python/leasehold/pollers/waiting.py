@@ -120,10 +120,13 @@ class WaitingPoller:
     def stay(self, *, holder: str | None = None, should_stop: Callable[[], str | None] = lambda: None) -> int:
         """Wait for what is near and poll when it is due; returns the number of polls. A tick has no `holder` yet."""
         stay = _Stay(leave_at=self._services.clock.now() + self._settings.stay, should_stop=should_stop)
-        if holder is not None and not self._acquire_reserved(holder, stay.leave_at):
+        # What a wake has reserved is taken, unless this came too late and somebody else has it.
+        if holder is not None and not self._acquire(holder, stay.leave_at, from_anyone=False):
             return 0
         while holder is not None or self._is_wanted(stay.leave_at, self._upcoming(stay)):
-            holder = holder or self._acquire(stay.leave_at)
+            if holder is None:
+                holder = make_nonce(self._services.random_source, self._worker_id)
+                self._acquire(holder, stay.leave_at, from_anyone=True)
             why = self._wait_and_poll(holder, stay)
             if why is _Leaving.REPLACED:
                 break
@@ -214,16 +217,9 @@ class WaitingPoller:
     def _is_wanted(self, leave_at: datetime, upcoming: datetime | None) -> bool:
         return self._settings.poll_interval is not None or _is_near(upcoming, leave_at)
 
-    def _acquire_reserved(self, holder: str, until: datetime) -> bool:
-        """Take the lease that a wake reserved, unless it came too late and somebody else has it."""
-        now = self._services.clock.now()
-        return self._services.store.pollers.acquire_waiter_lease(holder, now, until, from_anyone=False)
-
-    def _acquire(self, until: datetime) -> str:
-        holder = make_nonce(self._services.random_source, self._worker_id)
-        now = self._services.clock.now()
-        self._services.store.pollers.acquire_waiter_lease(holder, now, until, from_anyone=True)
-        return holder
+    def _acquire(self, holder: str, until: datetime, *, from_anyone: bool) -> bool:
+        pollers, now = self._services.store.pollers, self._services.clock.now()
+        return pollers.acquire_waiter_lease(holder, now, until, from_anyone=from_anyone)
 
     def _next_due_at(self, lanes: Collection[str] | None = None) -> datetime | None:
         """When a lane next needs a poll. A lane is read anew when its time has come, and now and then."""

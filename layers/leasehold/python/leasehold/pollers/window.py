@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.page import Lane, Poll
@@ -146,7 +145,8 @@ class Window:
             if is_unstarted and now < _may_start_until(each, services):
                 continue  # not yet
             del self._under_way[job_id]
-            if is_unstarted or (job is not None and _was_put_back(job)):
+            # Or it was put back: it waits again, and no run of it has ended since.
+            if is_unstarted or (job is not None and job.status.is_waiting and job.dispatches > 0):
                 self._lose(each.handover.job_type)
             else:
                 started_at = job.started_at if job is not None else None
@@ -207,8 +207,3 @@ def _may_start_until(each: _UnderWay, services: Services) -> datetime:
     if job_type is None:
         return each.handover.lease.at
     return min(each.handover.lease.at, each.at + job_type.max_event_age + CLOCK_TOLERANCE)
-
-
-def _was_put_back(job: Job) -> bool:
-    """It waits again, and no run of it has ended since."""
-    return job.status.is_waiting and job.dispatches > 0

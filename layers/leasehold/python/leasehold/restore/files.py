@@ -6,8 +6,10 @@ overwritten, so a load that broke off is just done again.
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
+from contextlib import suppress
 from datetime import timedelta
 from itertools import batched
 from typing import TYPE_CHECKING, Any, cast
@@ -50,7 +52,7 @@ def export(folder: Path, services: Services, *, progress: Callable[[int, None], 
     for name, definition in _FILES.items():
         with gzip.open(_file(folder, name), "xt", encoding="utf-8") as file:
             for record in services.store.table.scan(definition):
-                file.write(json.dumps({"Item": _as_text(to_item(record))}) + "\n")
+                file.write(json.dumps({"Item": to_item(record)}, default=_as_text) + "\n")
                 count += 1
                 if progress is not None and count % 1000 == 0:
                     progress(count, None)
@@ -101,7 +103,7 @@ def load(
     _halt_unrecorded(actor, reason, services)
     loaded = there = 0
     for definition in _FILES.values():
-        for batch in batched(map(_put(definition), _data(folder, definition)), _AT_ONCE):
+        for batch in batched(_puts(folder, definition), _AT_ONCE):
             for answer in services.store.table.insert_many(batch):
                 if isinstance(answer, ConditionFailed):
                     there += 1
@@ -119,44 +121,20 @@ def load(
 
 
 def _halt_unrecorded(actor: str, reason: str, services: Services) -> None:
-    try:
+    with suppress(ConditionFailed):  # it is halted already
         services.store.table.write(halted(Switch(by=actor, at=services.clock.now(), reason=f"restored: {reason}")))
-    except ConditionFailed:
-        return  # it is halted already
-    # Until every poller has seen it.
-    services.clock.sleep(CACHE_FOR + timedelta(seconds=1))
+        # Until every poller has seen it.
+        services.clock.sleep(CACHE_FOR + timedelta(seconds=1))
 
 
-def _data(folder: Path, definition: TableDefinition) -> Iterator[Record]:
+def _puts(folder: Path, definition: TableDefinition) -> Iterator[Put]:
     for record in records_of(folder, definition):
         place = (record.get("PK"), record.get("SK"))
         if place not in _OWN and place[0] != partitions.WATCH:
-            yield record
+            key = Key(definition, tuple(cast("str", record[name]) for name in definition.key))
+            yield Put(key=key, record={name: value for name, value in record.items() if name not in definition.key})
 
 
-def _put(definition: TableDefinition) -> Callable[[Record], Put]:
-    def put(record: Record) -> Put:
-        key = Key(definition, tuple(cast("str", record[name]) for name in definition.key))
-        return Put(key=key, record={name: value for name, value in record.items() if name not in definition.key})
-
-    return put
-
-
-def _as_text(item: dict[str, Any]) -> dict[str, Any]:
+def _as_text(content: Any) -> str:
     """Binary values as DynamoDB writes them into JSON."""
-    return {name: _value_as_text(value) for name, value in item.items()}
-
-
-def _value_as_text(value: dict[str, Any]) -> dict[str, Any]:
-    import base64
-
-    ((kind, content),) = value.items()
-    match kind:
-        case "B":
-            return {"B": base64.b64encode(bytes(content)).decode()}
-        case "M":
-            return {"M": _as_text(content)}
-        case "L":
-            return {"L": [_value_as_text(each) for each in content]}
-        case _:
-            return value
+    return base64.b64encode(bytes(content)).decode()

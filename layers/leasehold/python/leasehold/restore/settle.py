@@ -7,6 +7,7 @@ next slot. The queue stays halted until somebody resumes it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -48,8 +49,8 @@ class Found:
 
     job_id: JobId
     job_type: str
-    then: str | None
-    since: str | None
+    then: str | None = None
+    since: str | None = None
     ran_at: datetime | None = None
 
 
@@ -78,22 +79,20 @@ class _Old:
 def look(at: datetime, services: Services, *, old: Path | None) -> Report:
     """What was done since the restored moment, by an export of the old tables; nothing is written."""
     _refuse_future(at, services)
+    now = services.clock.now()
     before = _Old(set(), {}, {}) if old is None else _read(old, at)
     ran, unknown, goes_on = [], [], 0
-    live: set[str] = set()
     for job in _jobs(services.store.table.scan(JOBS)):
         before.made.pop(job.job_id, None)
         if job.has_ended:
             continue
-        live.add(job.job_id)
         found = before.ran.get(job.job_id)
         if found is not None:
             ran.append(replace(found, then=str(job.status)))
-        elif job.job_id not in before.known and _may_have_run(job, services.clock.now()):
-            unknown.append(Found(job_id=job.job_id, job_type=job.job_type, then=str(job.status), since=None))
+        elif job.job_id not in before.known and (job.due_at is None or job.due_at <= now):
+            unknown.append(Found(job_id=job.job_id, job_type=job.job_type, then=str(job.status)))
         else:
             goes_on += 1
-    now = services.clock.now()
     schedules = [each.name for each in all_schedules(services) if each.is_active and (each.next_slot() or now) <= now]
     return Report(
         at=at, ran=ran, made=list(before.made.values()), unknown=unknown, goes_on=goes_on, schedules=schedules
@@ -129,10 +128,8 @@ def settle(
 
 
 def _set_aside(job_id: JobId, why: str, services: Services) -> None:
-    try:
+    with suppress(WrongStateError):  # ended meanwhile, by an earlier try of this
         cancel(job_id, why, services)
-    except WrongStateError:
-        return  # ended meanwhile, by an earlier try of this
 
 
 def _read(folder: Path, at: datetime) -> _Old:
@@ -140,19 +137,14 @@ def _read(folder: Path, at: datetime) -> _Old:
     for record in records_of(folder, DEAD_LETTERS):
         dead_letter = dead_letter_of(record)
         if dead_letter.failed_at > at:
-            old.ran[dead_letter.id] = Found(
-                job_id=dead_letter.id,
-                job_type=dead_letter.job_type,
-                then=None,
-                since="dead_letter",
-                ran_at=dead_letter.failed_at,
-            )
-            old.known.add(dead_letter.id)
+            job_id, ran_at = dead_letter.id, dead_letter.failed_at
+            old.ran[job_id] = Found(job_id=job_id, job_type=dead_letter.job_type, since="dead_letter", ran_at=ran_at)
+            old.known.add(job_id)
     for job in _jobs(records_of(folder, JOBS)):
         old.known.add(job.job_id)
-        ran_at = _last_run(job)
-        found = Found(job_id=job.job_id, job_type=job.job_type, then=None, since=str(job.status), ran_at=ran_at)
-        if ran_at is not None and ran_at > at:
+        last = _last_run(job)
+        found = Found(job_id=job.job_id, job_type=job.job_type, since=str(job.status), ran_at=last)
+        if last is not None and last > at:
             old.ran[job.job_id] = found
         if job.created_at > at:
             old.made[job.job_id] = found
@@ -171,10 +163,6 @@ def _last_run(job: Job) -> datetime | None:
     if job.completed_at is not None and (job.attempts > 0 or job.runs):
         times.append(job.completed_at)
     return max(times, default=None)
-
-
-def _may_have_run(job: Job, now: datetime) -> bool:
-    return job.due_at is None or job.due_at <= now
 
 
 def _refuse_future(at: datetime, services: Services) -> None:

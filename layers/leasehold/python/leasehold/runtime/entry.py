@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from leasehold.aws.container import Container, LambdaContext
     from leasehold.runtime.handler import Handler
 
-# What a deployment asks before it publishes a type: see functions/registry_publisher.
-DESCRIBE = "leasehold.describe"
 # Lambda ends a start that takes 10 seconds without a word, and begins again.
 _LONGEST_START = timedelta(seconds=8)
 _loaded: list[type[BaseJobHandler]] = []
@@ -64,12 +62,12 @@ def _answer(
 ) -> dict[str, Any]:
     try:
         handler = load()
-        if event.get("source") == DESCRIBE:
+        if event.get("source") == variables.DESCRIBE_SOURCE:
             from leasehold.runtime.loading import describe
 
             return {**describe(handler), **_logs()}
     except (Exception, SystemExit) as error:
-        if event.get("source") == DESCRIBE:
+        if event.get("source") == variables.DESCRIBE_SOURCE:
             return {"error": _described(error)}
         handler = _failing(error)
     return _run(event, context, handler)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.execute import Attempt
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.table import ForeignItem
+    from leasehold.schemas.payload_models import PayloadModel, TypedPayload
 
 
 if sys.version_info >= (3, 13):

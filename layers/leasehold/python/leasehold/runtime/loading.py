@@ -85,23 +85,14 @@ def _is_handler(value: object) -> bool:
     return True
 
 
-def _folder_of(package: list[str], levels_above: int, folder: Path) -> Path:
-    """A type's own files are the folder; what it shares with the types beside it is in BESIDE."""
-    match levels_above:
-        case 0:
-            return folder
-        case 1:
-            return folder / BESIDE
-        case _:
-            return folder.joinpath(*package)
-
-
 def _place(package: str, folder: Path) -> None:
     """Let the package be found in the folder, and its parents be found at all."""
     parents = package.split(".")
+    # A type's own files are the folder; what it shares with the types beside it is in BESIDE.
+    near = {len(parents): folder, len(parents) - 1: folder / BESIDE}
     for depth in range(1, len(parents) + 1):
         name = ".".join(parents[:depth])
         if name not in sys.modules:
             module = ModuleType(name)
-            module.__path__ = [str(_folder_of(parents[:depth], len(parents) - depth, folder))]
+            module.__path__ = [str(near.get(depth) or folder.joinpath(*parents[:depth]))]
             sys.modules[name] = module

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 class Signal(Exception):  # noqa: N818  these are not errors
     """Root of the signals."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = str(reason)
+
 
 class Snooze(Signal):
     """Not now: run again after a while. The attempt is given back.
@@ -52,10 +56,6 @@ class Snooze(Signal):
 class Cancel(Signal):
     """Not any more: the job ends as cancelled, with this reason."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = str(reason)
-
 
 class GiveUp(Signal):
     """It failed, and is not tried again, but nobody needs to look after it: the job ends as cancelled."""
@@ -67,10 +67,6 @@ class GiveUp(Signal):
 
 class Skip(Signal):
     """Nothing to do: the job ends as completed, its run's outcome is SKIPPED."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = str(reason)
 
 
 def end_as_raised(attempt: Attempt, error: BaseException, executor: Executor) -> Execution:
@@ -93,12 +89,9 @@ def end_as_raised(attempt: Attempt, error: BaseException, executor: Executor) ->
             said = without_payload(reason, attempt.job)
             executor.log_end(attempt, Event.JOB_COMPLETED, "skipped", reason=said)
             return Execution.SKIPPED
-        case Cancel(reason=reason):
-            abort(attempt, reason)
+        case Cancel(reason=reason) | GiveUp(reason=reason):
+            abort(attempt, reason, failure_of(error.error) if isinstance(error, GiveUp) else None)
             return _cancelled(attempt, executor, reason=reason)
-        case GiveUp(error=given_up):
-            abort(attempt, str(given_up), failure_of(given_up))
-            return _cancelled(attempt, executor, reason=str(given_up))
         case _:
             return _failed(attempt, error, executor)
 

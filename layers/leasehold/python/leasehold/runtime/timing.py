@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextvars
-import queue
 import signal
 import threading
+from concurrent.futures import Future, wait
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import LeaseholdError
 
@@ -63,23 +63,21 @@ def _with_alarm[T](seconds: float, work: Callable[[], T]) -> T:
 
 
 def _in_thread[T](seconds: float, work: Callable[[], T]) -> T:
-    answer: queue.SimpleQueue[tuple[bool, T | BaseException]] = queue.SimpleQueue()
+    answer = Future[T]()
     context = contextvars.copy_context()
 
     def run() -> None:
         try:
-            answer.put((True, context.run(work)))
+            answer.set_result(context.run(work))
         except BaseException as error:
-            answer.put((False, error))
+            answer.set_exception(error)
 
     threading.Thread(target=run, name="leasehold-handler", daemon=True).start()
-    try:
-        succeeded, outcome = answer.get(timeout=seconds)
-    except queue.Empty:
-        raise JobTimeoutError(seconds) from None
-    if not succeeded:
-        raise cast("BaseException", outcome)
-    return cast("T", outcome)
+    if not wait((answer,), seconds).done:
+        raise JobTimeoutError(seconds)
+    if (raised := answer.exception()) is not None:
+        raise raised
+    return answer.result()
 
 
 def awaited(coroutine: Coroutine[object, object, object], limit: timedelta | None) -> object:

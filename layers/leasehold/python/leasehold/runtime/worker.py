@@ -56,8 +56,12 @@ class Worker:
         from leasehold.batches.execute import BatchExecutor
         from leasehold.runtime.batch import work_of_batch
 
-        batch = BatchExecutor(self._executor, self.services, reserve=RESERVE)
-        return batch.execute(handovers, lambda attempts: work_of_batch(attempts, self), remaining=remaining)
+        def work(attempts: Sequence[Attempt]) -> Sequence[object]:
+            return work_of_batch(attempts, self)
+
+        job_type = self.services.deployment.settings_of(handovers[0].job_type)
+        batch = BatchExecutor(self._executor, self.services, job_type, work, reserve=RESERVE, remaining=remaining)
+        return batch.execute(handovers)
 
     def run_directly(self, run: DirectRun, *, remaining: timedelta | None = None) -> DirectAnswer:
         """Run a handler for a caller who waits for it, without a job."""

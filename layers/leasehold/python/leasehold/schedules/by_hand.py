@@ -6,26 +6,27 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
+from leasehold.audit.records import audit_entry_by_actor, retried
+from leasehold.kernel.enqueue import log_enqueued
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.offload import offloaded
 from leasehold.kernel.times import instant
+from leasehold.schedules.records import triggered_by_hand
 from leasehold.schedules.recurrence import slots_between
-from leasehold.schedules.trigger import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change, Record
+    from leasehold.kernel.table import Attribute
     from leasehold.schedules.model import Schedule
 
 MAX_BACKFILL = 10_000
+# What a run outside of the plan is called in the audit trail.
+TRIGGER = "trigger"
 
 
 def past_slots(
@@ -56,14 +57,13 @@ def _refuse_if_forgotten(schedule: Schedule, oldest: datetime, services: Service
         )
 
 
-def audit_entry(schedule: Schedule, action: str, details: Record, services: Services, reason: str) -> AuditEntry:
-    actor = services.identity.actor()
-    reason = check_audit_entry("schedule", actor, reason, services)
-    return audit_entry_of(f"schedule#{schedule.name}", action, details, services, by=actor, reason=reason)
-
-
-def make_job(job: Job, entry: AuditEntry, services: Services, *, also: Sequence[Change] = ()) -> bool:
+def make_job(
+    schedule: Schedule, job: Job, action: str, services: Services, *, reason: str, **details: Attribute
+) -> bool:
     """Make a job with the record of who wanted it; False, and no record, where the slot has its job already."""
+    target = f"schedule#{schedule.name}"
+    entry = audit_entry_by_actor("schedule", target, action, services, reason=reason, job_id=job.job_id, **details)
+    also = [triggered_by_hand(schedule, entry.at)] if action == TRIGGER else []
 
     def attempt() -> bool | None:
         if services.store.jobs.get(job.job_id) is not None:
@@ -72,7 +72,7 @@ def make_job(job: Job, entry: AuditEntry, services: Services, *, also: Sequence[
         audit = services.store.audits.audit(entry)
         return services.store.audits.commit([insertion(stored), *also], audit) or None
 
-    is_new = retried(entry.target, attempt, services)
+    is_new = retried(target, attempt, services)
     if is_new:
-        tell(job, services)
+        log_enqueued(job, services)
     return is_new

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import field, fields, replace
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, TypedDict, assert_never
 
 from leasehold.kernel.errors import InvalidOptionError, RefusedError
 from leasehold.kernel.keys import EPOCH
@@ -24,6 +25,7 @@ from leasehold.schedules.recurrence import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from leasehold.kernel.keys import JobId, Priority, PriorityName
@@ -105,9 +107,9 @@ class Schedule:
         return self.origin is Origin.DEPLOYED or self.mirrored_version == self.version
 
     @property
-    def definition(self) -> tuple[object, ...]:
+    def definition(self) -> dict[str, Any]:
         """What a deployment or an update decides."""
-        return tuple(getattr(self, each.name) for each in fields(self)[:DEFINED])
+        return {each.name: getattr(self, each.name) for each in fields(self)[:DEFINED]}
 
     def next_slot(self) -> datetime | None:
         """The first slot that has not been decided yet; None if none comes."""
@@ -115,6 +117,18 @@ class Schedule:
 
 
 DEFINED = [each.name for each in fields(Schedule)].index("cursor")
+
+
+def coming_slots(schedule: Schedule, now: datetime) -> Iterator[datetime]:
+    """Those from now on; none while it is disabled or paused."""
+    return slots_after(schedule.recurrence, max(schedule.cursor, now)) if schedule.is_active else iter(())
+
+
+def due_after_change(schedule: Schedule, now: datetime) -> datetime | None:
+    """When a poll is to look at it: at once where EventBridge is still to be told of it."""
+    if not schedule.is_mirrored:
+        return now
+    return schedule.next_slot() if schedule.is_active else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,83 +175,85 @@ def decide(schedule: Schedule, now: datetime) -> Decision:
             assert_never(schedule.missed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ScheduleOptions(TypedDict, total=False):
+    """The options of a schedule; see `Schedules.create`."""
+
+    template: str | None
+    every: timedelta | None
+    cron: str | None
+    timezone: str | None
+    on_dst_gap: InTheGap | str | None
+    on_dst_overlap: WhenRepeated | str | None
+    missed: Missed | str | None
+    missed_window: timedelta | None
+    overlap: Overlap | str | None
+    priority: Priority | PriorityName | int | None
+    enabled: bool | None
+
+
+class Plan(ScheduleOptions, total=False):
     """What a caller says of a schedule; None for what it leaves to the default, or to what it is now."""
 
-    job_type: str | None = None
-    payload_text: str | None = None
-    every: timedelta | None = None
-    cron: str | None = None
-    timezone: str | None = None
-    on_dst_gap: InTheGap | str | None = None
-    on_dst_overlap: WhenRepeated | str | None = None
-    missed: Missed | str | None = None
-    missed_window: timedelta | None = None
-    overlap: Overlap | str | None = None
-    priority: Priority | PriorityName | int | None = None
-    template: str | None = None
-    enabled: bool | None = None
-
-
-def planned(name: str, plan: Plan) -> Schedule:
-    """A new schedule, with the default of everything that the plan leaves open."""
-    recurrence = _recurrence(plan, None)
-    bare = Schedule(name=parse_schedule_name(name), job_type="", payload_text="{}", recurrence=recurrence)
-    new = replanned(bare, plan)
-    return new if plan.overlap is not None else replace(new, overlap=default_overlap(new.missed))
-
-
-def replanned(old: Schedule, plan: Plan) -> Schedule:
-    """The schedule with what the plan says, and as it was in everything else."""
-    return Schedule(
-        name=old.name,
-        # Another template brings its own type along.
-        job_type=plan.job_type or (old.job_type if plan.template is None else ""),
-        payload_text=plan.payload_text or old.payload_text,
-        recurrence=_recurrence(plan, old.recurrence),
-        missed=old.missed if plan.missed is None else parse_choice(Missed, plan.missed, "missed"),
-        missed_window=old.missed_window if plan.missed_window is None else parse_window(plan.missed_window),
-        overlap=old.overlap if plan.overlap is None else parse_choice(Overlap, plan.overlap, "overlap"),
-        priority=old.priority if plan.priority is None else parse_priority(plan.priority),
-        template=old.template if plan.template is None else plan.template,
-        enabled=old.enabled if plan.enabled is None else plan.enabled,
-    )
-
-
-def _recurrence(plan: Plan, old: Recurrence | None) -> Recurrence:
-    if plan.every is not None and plan.cron is not None:
-        raise InvalidOptionError((plan.every, plan.cron), "every and cron exclude each other", "Pass one of them.")
-    local = (plan.timezone, plan.on_dst_gap, plan.on_dst_overlap)
-    if plan.every is not None or (plan.cron is None and isinstance(old, Every)):
-        if any(each is not None for each in local):
-            raise InvalidOptionError(
-                local, "a rate is the same in every timezone, whatever its clocks do", "Leave these out, or use cron."
-            )
-        return old if isinstance(old, Every) and plan.every is None else Every(_interval(plan.every))
-    before = old if isinstance(old, Cron) else None
-    line = plan.cron if plan.cron is not None else before.line if before else None
-    if line is None:
-        raise InvalidOptionError(
-            None, "a schedule has a rate or a cron line", 'Pass every=timedelta(minutes=30), or cron="0 9 * * 1-5".'
-        )
-    was = before or Cron(line)
-    cron = Cron(
-        line,
-        was.timezone if plan.timezone is None else plan.timezone,
-        was.on_dst_gap if plan.on_dst_gap is None else parse_choice(InTheGap, plan.on_dst_gap, "on_dst_gap"),
-        was.on_dst_overlap
-        if plan.on_dst_overlap is None
-        else parse_choice(WhenRepeated, plan.on_dst_overlap, "on_dst_overlap"),
-    )
-    check_slots(cron)
-    return cron
+    job_type: str | None
+    payload_text: str | None
 
 
 def _interval(value: object) -> timedelta:
     if not isinstance(value, timedelta):
         raise InvalidOptionError(value, "every is a timedelta", "Use timedelta(minutes=30).")
     return value
+
+
+_CHOICES: dict[str, type[StrEnum]] = {
+    "on_dst_gap": InTheGap,
+    "on_dst_overlap": WhenRepeated,
+    "missed": Missed,
+    "overlap": Overlap,
+}
+_PARSE: dict[str, Callable[[Any], object]] = {
+    "every": _interval,
+    "missed_window": parse_window,
+    "priority": parse_priority,
+    **{name: partial(parse_choice, kind, what=name) for name, kind in _CHOICES.items()},
+}
+_LOCAL = ("timezone", "on_dst_gap", "on_dst_overlap")
+
+
+def planned(name: str, plan: Plan, old: Schedule | None = None) -> Schedule:
+    """The schedule with what the plan says; the rest is as it was, or the default."""
+    if unknown := plan.keys() - Plan.__optional_keys__:
+        raise TypeError(f"a schedule has no option {min(unknown)!r}")
+    said = {each: _PARSE[each](value) if each in _PARSE else value for each, value in plan.items() if value is not None}
+    new: dict[str, Any] = {"name": parse_schedule_name(name), "job_type": "", "payload_text": "{}", "recurrence": None}
+    was = old.definition if old else new
+    if "template" in said:
+        was["job_type"] = ""  # another template brings its own type along
+    slots = {each: said.pop(each) for each in ("every", "cron", *_LOCAL) if each in said}
+    schedule = Schedule(**{**was, **said, "recurrence": _recurrence(slots, was["recurrence"])})
+    return schedule if old or "overlap" in said else replace(schedule, overlap=default_overlap(schedule.missed))
+
+
+def _recurrence(said: dict[str, Any], old: Recurrence | None) -> Recurrence:
+    line, local = said.get("cron"), {each: said[each] for each in _LOCAL if each in said}
+    every = said.get("every", old.interval if isinstance(old, Every) and line is None else None)
+    if every is not None and line is not None:
+        raise InvalidOptionError((every, line), "every and cron exclude each other", "Pass one of them.")
+    if every is not None:
+        if local:
+            raise InvalidOptionError(
+                tuple(map(said.get, _LOCAL)),
+                "a rate is the same in every timezone, whatever its clocks do",
+                "Leave these out, or use cron.",
+            )
+        return Every(every)
+    if line is None and old is None:
+        raise InvalidOptionError(
+            None, "a schedule has a rate or a cron line", 'Pass every=timedelta(minutes=30), or cron="0 9 * * 1-5".'
+        )
+    values = local if line is None else {"line": line, **local}
+    cron = replace(old, **values) if isinstance(old, Cron) else Cron(**values)
+    check_slots(cron)
+    return cron
 
 
 class ScheduleNotFoundError(RefusedError):

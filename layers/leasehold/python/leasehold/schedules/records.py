@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.audit.records import Audits
 from leasehold.kernel.jobs import insertion
@@ -26,7 +26,7 @@ from leasehold.kernel.table import (
     check_format,
 )
 from leasehold.kernel.unreadable import read_each, read_one
-from leasehold.schedules.model import DEFINED, Missed, Origin, Overlap, Schedule
+from leasehold.schedules.model import DEFINED, Missed, Origin, Overlap, Schedule, due_after_change
 from leasehold.schedules.recurrence import Cron, Every, InTheGap, WhenRepeated
 
 if TYPE_CHECKING:
@@ -37,12 +37,11 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.table import Condition, Record, Table
     from leasehold.kernel.unreadable import Listed
-    from leasehold.schedules.recurrence import Recurrence
 
 
 _DUE = frozenset({"due_lane", "due_key"})
 _WAKE = frozenset({"wake", "woken_at", "seen_at"})
-
+_MIRROR_NOTES = frozenset({"mirror_error", "mirror_again_at"})
 
 SCHEDULE = "schedule"
 
@@ -67,12 +66,16 @@ class Schedules:
     def all(self) -> Listed[Schedule]:
         return read_each(records_in(self._table, SCHEDULE), schedule_of)
 
-    def commit(self, old: Schedule | None, new: Schedule, audit_entry: AuditEntry, *, due_at: datetime | None) -> bool:
-        """Put a schedule with its audit record; False if it is not, or no longer, what was read.
+    def commit(self, old: Schedule | None, new: Schedule | None, audit_entry: AuditEntry) -> bool:
+        """Put a schedule with its audit record, or remove it; False if it is not, or no longer, what was read.
 
         One that is due at once wakes a poller, which tells EventBridge.
         """
         audit = self._audits.audit(audit_entry)
+        if new is None:
+            assert old is not None
+            return self._audits.commit([_removal(old)], audit)
+        due_at = due_after_change(new, audit_entry.at)
         due: Record = {} if due_at is None else _due(new.name, due_at, audit_entry.at)
         if due_at is not None and due_at <= audit_entry.at:
             due["wake"] = True
@@ -83,14 +86,9 @@ class Schedules:
         )
         return self._audits.commit([put], audit)
 
-    def delete(self, schedule: Schedule, audit_entry: AuditEntry) -> bool:
-        """Remove a schedule that EventBridge need not forget first."""
-        gone = Delete(key=schedule_key(schedule.name), conditions=_as_read(schedule))
-        return self._audits.commit([gone], self._audits.audit(audit_entry))
-
-    def remove(self, schedule: Schedule) -> bool:
+    def remove(self, schedule: Schedule) -> None:
         """Remove one that was retired, with its record, before."""
-        return self._try(Delete(key=schedule_key(schedule.name), conditions=_as_read(schedule)))
+        self._write(_removal(schedule))
 
     def advance(
         self,
@@ -103,14 +101,12 @@ class Schedules:
         token: str,
     ) -> None:
         """Make the jobs of some slots and move the schedule past them: all of it, or nothing."""
-        sets: Record = {"cursor": to_text(cursor), **({} if due_at is None else _due(seen.name, due_at, now))}
-        removes = _WAKE | (_DUE if due_at is None else frozenset())
+        sets: Record = {"cursor": to_text(cursor)}
         if jobs:
             sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
-        move = Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+        move = _looked_at(seen, due_at, now, sets)
         if not jobs:
-            if not self._try(move):
-                raise ScheduleChanged
+            self._write(move)
             return
         try:
             self._table.transact([move, *(insertion(job) for job in jobs)], token=token)
@@ -119,51 +115,50 @@ class Schedules:
 
     def look_again(self, seen: Schedule, at: datetime | None, now: datetime) -> None:
         """Have the schedule looked at later, or never, without deciding about its slots."""
-        sets = {} if at is None else _due(seen.name, at, now)
-        removes = _WAKE | (_DUE if at is None else frozenset())
-        if not self._try(Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)):
-            raise ScheduleChanged
+        self._write(_looked_at(seen, at, now, {}))
 
     def wake(self, seen: Schedule, now: datetime, *, is_put_off: bool) -> None:
         """Have a poller look at once at a schedule whose slot has come, also if an earlier slot was put off."""
         # The stream shows no write that changes nothing: a second wake must differ from one that was lost.
         sets: Record = {"wake": True, "woken_at": to_text(now), "seen_at": to_text(seen.seen_at or now)}
-        if is_put_off:
-            sets |= _due(seen.name, now, now)
-        if not self._try(Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets)):
-            raise ScheduleChanged
+        self._write(_update(seen, sets | (_due(seen.name, now, now) if is_put_off else {})))
 
     def note_mirror(self, seen: Schedule, again_at: datetime | None) -> Schedule:
         """Note that EventBridge was told of this version, and when it is to be told once more."""
         sets: Record = {"mirrored_version": seen.version}
-        removes = {"mirror_error", "mirror_again_at"}
         if again_at is not None:
             sets["mirror_again_at"] = to_text(again_at)
-            removes.remove("mirror_again_at")
-        return self._note(seen, sets, frozenset(removes))
+        return schedule_of(self._write(_update(seen, sets, _MIRROR_NOTES - sets.keys())))
 
     def note_mirror_error(self, seen: Schedule, error: str) -> Schedule:
         """Note what EventBridge said to this version of the schedule."""
-        return self._note(seen, {"mirror_error": error}, frozenset())
+        return schedule_of(self._write(_update(seen, {"mirror_error": error})))
 
     def mirror_anew(self, name: str, now: datetime) -> None:
         """Have EventBridge told again at once, whatever it was told last."""
         sets: Record = {"mirrored_version": 0, "wake": True, **_due(name, now, now)}
-        self._try(Update(key=schedule_key(name), conditions=(Exists("PK"),), sets=sets))
+        self._write(Update(key=schedule_key(name), conditions=(Exists("PK"),), sets=sets))
 
-    def _note(self, seen: Schedule, sets: Record, removes: frozenset[str]) -> Schedule:
-        change = Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+    def _write(self, change: Update | Delete) -> Record:
         try:
-            return schedule_of(self._table.write(change))
+            return self._table.write(change)
         except ConditionFailed:
             raise ScheduleChanged from None
 
-    def _try(self, change: Update | Delete) -> bool:
-        try:
-            self._table.write(change)
-        except ConditionFailed:
-            return False
-        return True
+
+def _removal(seen: Schedule) -> Delete:
+    return Delete(key=schedule_key(seen.name), conditions=_as_read(seen))
+
+
+def _update(seen: Schedule, sets: Record, removes: frozenset[str] = frozenset()) -> Update:
+    return Update(key=schedule_key(seen.name), conditions=_as_read(seen), sets=sets, removes=removes)
+
+
+def _looked_at(seen: Schedule, due_at: datetime | None, now: datetime, sets: Record) -> Update:
+    """Nothing is left to do before it is due again, or it never is."""
+    if due_at is None:
+        return _update(seen, sets, _WAKE | _DUE)
+    return _update(seen, sets | _due(seen.name, due_at, now), _WAKE)
 
 
 def _due(name: str, at: datetime, now: datetime) -> Record:
@@ -194,7 +189,11 @@ _KINDS = {
     "Overlap": Kind(str, Overlap),
     "Priority": Kind(int, Priority),
     "Origin": Kind(str, Origin),
+    "InTheGap": Kind(str, InTheGap),
+    "WhenRepeated": Kind(str, WhenRepeated),
 }
+_EVERY = Codec(Every, _KINDS, stored_as={"interval": "every"})
+_CRON = Codec(Cron, _KINDS, stored_as={"line": "cron"}, always={"line", "timezone", "on_dst_gap", "on_dst_overlap"})
 _NAMES = [each.name for each in fields(Schedule)]
 _DEFINITION = Codec(
     Schedule,
@@ -214,7 +213,8 @@ _SET_ANEW = frozenset({"due_key", "audit_head", "seen_at"})
 
 
 def definition_record(schedule: Schedule) -> Record:
-    return _DEFINITION.record(schedule) | _recurrence_record(schedule.recurrence)
+    recurrence = schedule.recurrence
+    return _DEFINITION.record(schedule) | (_EVERY if isinstance(recurrence, Every) else _CRON).record(recurrence)
 
 
 def schedule_record(schedule: Schedule) -> Record:
@@ -225,33 +225,12 @@ def schedule_record(schedule: Schedule) -> Record:
 
 def definition_of(name: str, record: Record, **state: Any) -> Schedule:
     check_format(record, f"schedule {name}")
-    return Schedule(name=name, recurrence=_recurrence_of(record), **_DEFINITION.values(record), **state)
+    recurrence = Every(**_EVERY.values(record)) if "every" in record else Cron(**_CRON.values(record))
+    return Schedule(name=name, recurrence=recurrence, **_DEFINITION.values(record), **state)
 
 
 def schedule_of(record: Record) -> Schedule:
     return definition_of(cast("str", record["SK"]), record, **_STATE.values(record))
-
-
-def _recurrence_record(recurrence: Recurrence) -> Record:
-    match recurrence:
-        case Every(interval):
-            return {"every": int(interval.total_seconds())}
-        case Cron(line, timezone, on_dst_gap, on_dst_overlap):
-            return {
-                "cron": line,
-                "timezone": timezone,
-                "on_dst_gap": str(on_dst_gap),
-                "on_dst_overlap": str(on_dst_overlap),
-            }
-        case _:
-            assert_never(recurrence)
-
-
-def _recurrence_of(record: Record) -> Recurrence:
-    read: dict[str, Any] = record
-    if "every" in read:
-        return Every(timedelta(seconds=read["every"]))
-    return Cron(read["cron"], read["timezone"], InTheGap(read["on_dst_gap"]), WhenRepeated(read["on_dst_overlap"]))
 
 
 def schedule_key(name: str) -> Key:

@@ -5,10 +5,12 @@ A slot is a planned moment in UTC. The same expression gives the same slots whoe
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from heapq import heappop, heappush
+from itertools import takewhile
 from typing import TYPE_CHECKING, assert_never
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -120,10 +122,7 @@ def slots_after(recurrence: Recurrence, after: datetime) -> Iterator[datetime]:
 
 def slots_between(recurrence: Recurrence, after: datetime, until: datetime) -> Iterator[datetime]:
     """Slots later than `after`, up to and including `until`."""
-    for slot in slots_after(recurrence, after):
-        if slot > until:
-            return
-        yield slot
+    return takewhile(lambda slot: slot <= until, slots_after(recurrence, after))
 
 
 def latest_slot(recurrence: Recurrence, after: datetime, until: datetime) -> datetime | None:
@@ -166,35 +165,30 @@ def _local_start(after: datetime, zone: ZoneInfo) -> datetime:
 
 def _moments(local: datetime, zone: ZoneInfo, cron: Cron) -> list[datetime]:
     """The moments in UTC that a local time stands for: one, none or two."""
-    first = local.replace(tzinfo=zone, fold=0)
-    second = local.replace(tzinfo=zone, fold=1)
-    if first.utcoffset() == second.utcoffset():
-        return [first.astimezone(UTC)]
-    if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != local:
-        return [] if cron.on_dst_gap is InTheGap.SKIP else [_end_of_gap(first, second, zone)]
+    first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    if first == second:
+        return [first]
+    if first.astimezone(zone).replace(tzinfo=None) != local:
+        return [] if cron.on_dst_gap is InTheGap.SKIP else [_end_of_gap(second, first, zone)]
     match cron.on_dst_overlap:
         case WhenRepeated.ONCE:
-            return [first.astimezone(UTC)]
+            return [first]
         case WhenRepeated.BOTH:
-            return [first.astimezone(UTC), second.astimezone(UTC)]
+            return [first, second]
         case WhenRepeated.SKIP:
             return []
         case _:
             assert_never(cron.on_dst_overlap)
 
 
-def _end_of_gap(first: datetime, second: datetime, zone: ZoneInfo) -> datetime:
+def _end_of_gap(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
     """The moment of the clock change, found between the two readings of a time that does not exist."""
-    before, after = sorted((first.astimezone(UTC), second.astimezone(UTC)))
-    offset_before = before.astimezone(zone).utcoffset()
-    while after - before > timedelta(seconds=1):
-        middle = before + (after - before) // 2
-        middle = middle.replace(microsecond=0)
-        if middle.astimezone(zone).utcoffset() == offset_before:
-            before = middle
-        else:
-            after = middle
-    return after
+    offset_before, second = before.astimezone(zone).utcoffset(), timedelta(seconds=1)
+
+    def is_over(seconds: int) -> bool:
+        return (before + seconds * second).astimezone(zone).utcoffset() != offset_before
+
+    return before + bisect_left(range((after - before) // second), True, key=is_over) * second
 
 
 _UNITS = {"week": timedelta(weeks=1), "day": _DAY, "hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
@@ -223,9 +217,9 @@ def explain(recurrence: Recurrence) -> str:
 
 
 MAX_LENGTH = 256
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
-_HOUR, _ONE_DAY, _WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
+# As CronSim calls them.
+_FIELDS = ("minutes", "hours", "days", "months", "weekdays")
 
 
 def expression_of(recurrence: Recurrence) -> tuple[str, str] | None:
@@ -238,81 +232,57 @@ def expression_of(recurrence: Recurrence) -> tuple[str, str] | None:
     """
     match recurrence:
         case Every(interval):
-            line = _line_of(interval)
-            expression, timezone = (_cron(line) if line else None), "UTC"
+            line, timezone = _line_of(interval), "UTC"
         case Cron(line, timezone):
-            expression = _cron(line)
+            pass
         case _:
             assert_never(recurrence)
+    expression = _cron(line) if line else None
     return (expression, timezone) if expression else None
 
 
 def _line_of(interval: timedelta) -> str | None:
     """A rate as a cron line: EventBridge counts its own rates from when it was told, not from where ours begin."""
     minutes = interval // timedelta(minutes=1)
-    if interval <= _HOUR and _HOUR % interval == timedelta(0):
-        return f"*/{minutes} * * * *" if interval < _HOUR else "0 * * * *"
-    if interval <= _ONE_DAY and _ONE_DAY % interval == timedelta(0) and interval % _HOUR == timedelta(0):
-        return f"0 */{minutes // 60} * * *" if interval < _ONE_DAY else "0 0 * * *"
-    return "0 0 * * 1" if interval == _WEEK else None
+    if 60 % minutes == 0:
+        return f"*/{minutes} * * * *"
+    if minutes % 60 == 0 and 24 % (minutes // 60) == 0:
+        return f"0 */{minutes // 60} * * *"
+    return "0 0 * * 1" if interval == _UNITS["week"] else None
 
 
 def _cron(line: str) -> str | None:
-    minute, hour, day, month, weekday = line.upper().split()
-    if day != "*" and weekday != "*":
+    """Steps and ranges are written out: both speak of single values in the same way."""
+    said: list[str] = []
+    for field, numbers in zip(line.split(), values_of_field(line), strict=True):
+        if numbers is None:
+            return None
+        said.append("*" if field == "*" else ",".join(map(str, numbers)))
+    minute, hour, day, month, weekday = said
+    if weekday == "*":
+        weekday = "?"
+    elif day == "*":
+        # By name: cron counts days from 0 for Sunday, EventBridge from 1.
+        day, weekday = "?", ",".join(dict.fromkeys(_WEEKDAYS[int(number)] for number in weekday.split(",")))
+    else:
         return None  # cron means either of them; EventBridge takes only one
-    fields = (
-        _listed(minute, range(60)),
-        _listed(hour, range(24)),
-        _listed(day, range(1, 32)) if weekday == "*" else "?",
-        _listed(month, range(1, 13), _MONTHS),
-        "?" if weekday == "*" else _weekdays(weekday),
-    )
-    if None in fields:
-        return None
-    expression = f"cron({' '.join(map(str, fields))} *)"
+    expression = f"cron({minute} {hour} {day} {month} {weekday} *)"
     return expression if len(expression) <= MAX_LENGTH else None
 
 
-def _weekdays(field: str) -> str | None:
-    """Days by name: cron counts them from 0 for Sunday, EventBridge from 1."""
-    numbers = _numbers(field, range(8), _WEEKDAYS[:7])
-    if numbers is None:
-        return None
-    return ",".join(dict.fromkeys(_WEEKDAYS[number] for number in numbers))
-
-
 def values_of_field(line: str) -> list[list[int] | None]:
-    """For each field of a cron line the values that it stands for; None for what is more than values, such as L."""
-    ranges = (range(60), range(24), range(1, 32), range(1, 13), range(8))
-    names = ((), (), (), _MONTHS, _WEEKDAYS[:7])
-    fields = line.upper().split()
-    return [_numbers(*each) for each in zip(fields, ranges, names, strict=True)]
+    """The values that each field of a cron line stands for; None for what is more than values, such as L or 1#2."""
+    return [_values(position, field) for position, field in enumerate(line.split())]
 
 
-def _listed(field: str, allowed: range, names: tuple[str, ...] = ()) -> str | None:
-    """Steps and ranges written out: both speak of single values in the same way."""
-    if field == "*":
-        return "*"
-    numbers = _numbers(field, allowed, names)
-    return None if numbers is None else ",".join(map(str, numbers))
+def _values(position: int, field: str) -> list[int] | None:
+    from cronsim import CronSim, CronSimError
 
-
-def _numbers(field: str, allowed: range, names: tuple[str, ...] = ()) -> list[int] | None:
-    """The values that a field of a cron line stands for; None for what is more than values, such as L or 1#2."""
-    found: set[int] = set()
-    for part in field.split(","):
-        term, _, step = part.partition("/")
-        first, _, last = ("-".join(map(str, (allowed[0], allowed[-1]))) if term == "*" else term).partition("-")
-        ends = [_number(end, allowed, names) for end in (first, last or first)]
-        if None in ends or (step and not (step.isdecimal() and int(step))):
-            return None
-        low, high = (end for end in ends if end is not None)
-        found.update(range(low, (allowed[-1] if step and not last else high) + 1, int(step or 1)))
-    return sorted(found)
-
-
-def _number(text: str, allowed: range, names: tuple[str, ...]) -> int | None:
-    if text in names:
-        return names.index(text) + allowed[0]
-    return int(text) if text.isdecimal() and int(text) in allowed else None
+    alone = ["*"] * 5
+    alone[position] = field
+    try:
+        found = getattr(CronSim(" ".join(alone), datetime(2026, 1, 1)), _FIELDS[position])  # noqa: DTZ001  only parsed
+    except (AssertionError, CronSimError, ValueError):
+        return None
+    # The last of a month is below zero, the last or the nth of a weekday a pair.
+    return sorted(found) if all(isinstance(each, int) and each >= 0 for each in found) else None

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import batched, islice
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.schedules import by_hand
-from leasehold.schedules.model import Plan, ScheduleExistsError, parse_schedule_name, planned, replanned
-from leasehold.schedules.records import triggered_by_hand
-from leasehold.schedules.recurrence import slots_after
+from leasehold.schedules.model import (
+    Origin,
+    Plan,
+    ScheduleDeployedError,
+    ScheduleExistsError,
+    ScheduleOptions,
+    coming_slots,
+    parse_schedule_name,
+    planned,
+)
 from leasehold.schedules.trigger import id_of_slot, job_of_slot, look_up_template
-from leasehold.schedules.verbs import all_schedules, change, checked, existing, find, made, made_here, redefined
+from leasehold.schedules.verbs import all_schedules, change, checked, existing, find, redefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
-    from leasehold.kernel.keys import JobId, Priority, PriorityName
+    from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Record
-    from leasehold.schedules.model import Missed, Overlap, Schedule
-    from leasehold.schedules.recurrence import InTheGap, WhenRepeated
+    from leasehold.schedules.model import Schedule
+    from leasehold.schemas.payload_models import PayloadModel, TypedPayload
 
     # Named out here: within the class, `list` is a method.
     type _Schedules = list[Schedule]
@@ -37,22 +42,6 @@ if TYPE_CHECKING:
 MAX_NEXT_RUNS = 1_000
 # As many as one BatchGetItem can fetch.
 _READ_AT_ONCE = 100
-
-
-class ScheduleOptions(TypedDict, total=False):
-    """The options of a schedule; see `Schedules.create`."""
-
-    template: str | None
-    every: timedelta | None
-    cron: str | None
-    timezone: str | None
-    on_dst_gap: InTheGap | str | None
-    on_dst_overlap: WhenRepeated | str | None
-    missed: Missed | str | None
-    missed_window: timedelta | None
-    overlap: Overlap | str | None
-    priority: Priority | PriorityName | int | None
-    enabled: bool | None
 
 
 class Schedules:
@@ -96,7 +85,7 @@ class Schedules:
         def new(old: Schedule | None) -> Schedule:
             if old is not None and not old.retired:
                 raise ScheduleExistsError(name, old.origin)
-            return made(wanted, old, self._services.clock.now(), by)
+            return replace(wanted, cursor=self._services.clock.now(), created_by=by)
 
         return self._change(wanted.name, "create", new, reason)
 
@@ -114,9 +103,7 @@ class Schedules:
         if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= MAX_NEXT_RUNS:
             raise InvalidOptionError(count, f"a number of runs is 1 to {MAX_NEXT_RUNS}", "Ask for fewer.")
         schedule = self.get(name)
-        if not schedule.is_active:
-            return []
-        return list(islice(slots_after(schedule.recurrence, max(schedule.cursor, self._services.clock.now())), count))
+        return list(islice(coming_slots(schedule, self._services.clock.now()), count))
 
     def update(
         self,
@@ -131,42 +118,41 @@ class Schedules:
         text = None if payload is None else encode_value(payload)
         plan = Plan(job_type=job, payload_text=text, **options)
 
-        def new(old: Schedule | None) -> Schedule:
-            here = made_here(old, name, "update")
-            return redefined(here, checked(replanned(here, plan), self._services), self._services.clock.now())
+        def new(old: Schedule) -> Schedule:
+            return redefined(old, checked(planned(name, plan, old), self._services), self._services.clock.now())
 
-        return self._change(name, "update", new, reason)
+        return self._change_existing(name, "update", new, reason, is_made_here=True)
 
     def pause(self, name: str, *, reason: str = "") -> Schedule:
         """Run no slots until it is resumed; also of a schedule that comes from a job.toml. It outlasts deployments."""
-
-        def new(old: Schedule | None) -> Schedule:
-            known = existing(old, name)
-            return known if known.paused else replace(known, paused=True, version=known.version + 1)
-
-        return self._change(name, "pause", new, reason)
+        return self._change_existing(name, "pause", lambda old: replace(old, paused=True), reason)
 
     def resume(self, name: str, *, reason: str = "") -> Schedule:
         """Go on with the next slot; those that passed during the pause are not made up for (see `backfill`)."""
 
-        def new(old: Schedule | None) -> Schedule:
-            known, now = existing(old, name), self._services.clock.now()
-            return replace(known, paused=False, cursor=now, version=known.version + 1) if known.paused else known
+        def new(old: Schedule) -> Schedule:
+            return replace(old, paused=False, cursor=self._services.clock.now()) if old.paused else old
 
-        return self._change(name, "resume", new, reason)
+        return self._change_existing(name, "resume", new, reason)
 
     def delete(self, name: str, *, reason: str = "") -> None:
         """Remove a schedule. Its jobs stay."""
+        self._change_existing(name, "delete", lambda old: replace(old, retired=True), reason, is_made_here=True)
 
-        def new(old: Schedule | None) -> Schedule:
-            here = made_here(old, name, "delete")
-            return replace(here, retired=True, version=here.version + 1)
+    def _change_existing(
+        self, name: str, action: str, new: Callable[[Schedule], Schedule], reason: str, *, is_made_here: bool = False
+    ) -> Schedule:
+        def changed(old: Schedule | None) -> Schedule:
+            known = existing(name, old)
+            if is_made_here and known.origin is Origin.DEPLOYED:
+                raise ScheduleDeployedError(name, action)
+            return new(known)
 
-        self._change(name, "delete", new, reason)
+        return self._change(name, action, changed, reason)
 
     def _change(self, name: str, action: str, new: Callable[[Schedule | None], Schedule], reason: str) -> Schedule:
         by = self._services.identity.actor()
-        return change(parse_schedule_name(name), action, new, self._services, by=by, reason=reason)
+        return cast("Schedule", change(parse_schedule_name(name), action, new, self._services, by=by, reason=reason))
 
     def trigger(self, name: str, *, reason: str = "") -> JobId:
         """Run it once now, outside of its plan. Two calls within a minute make one job."""
@@ -175,8 +161,7 @@ class Schedules:
         schedule, slot = self.get(name), services.clock.now().replace(second=0, microsecond=0)
         look_up_template(schedule, services)
         job = job_of_slot(schedule, slot, services, kind="by-hand", created_by=services.identity.actor())
-        entry = by_hand.audit_entry(schedule, "trigger", {"job_id": job.job_id}, services, reason)
-        by_hand.make_job(job, entry, services, also=[triggered_by_hand(schedule, entry.at)])
+        by_hand.make_job(schedule, job, by_hand.TRIGGER, services, reason=reason)
         return job.job_id
 
     def backfill(
@@ -205,8 +190,7 @@ class Schedules:
         for number, slot in enumerate(slots, start=1):
             services.deployment.refuse_if_halted()
             job = job_of_slot(schedule, slot, services, created_by=services.identity.actor())
-            details: Record = {"job_id": job.job_id, "slot": to_text(slot)}
-            if by_hand.make_job(job, by_hand.audit_entry(schedule, "backfill", details, services, reason), services):
+            if by_hand.make_job(schedule, job, "backfill", services, reason=reason, slot=to_text(slot)):
                 made_ids.append(job.job_id)
             if progress is not None:
                 progress(number, len(slots))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.enqueue import JobRequest, NewJob, draft
+from leasehold.kernel.enqueue import JobRequest, NewJob, draft, log_enqueued
 from leasehold.kernel.errors import InvalidInputError, MirrorError
 from leasehold.kernel.keys import Due, derive_job_id, position_at, to_text
 from leasehold.kernel.offload import offloaded
@@ -53,43 +53,40 @@ def trigger(name: str, services: Services, *, reads_jobs: bool = True) -> list[J
     for _ in range(_TRIES):
         # A slot that comes while all is halted is left undecided: after the halt it is a missed one.
         if services.deployment.switches().halt is not None:
-            return made
+            break
         try:
-            schedule = _current(name, services)
-            if schedule is None:
-                return made
-            now = services.clock.now()
-            if not reads_jobs and _depends_on_a_job(schedule, now):
-                _leave_to_a_poll(schedule, now, services)
-                return made
-            jobs, is_done = _decide_once(schedule, existing, now, services)
+            jobs, is_done = _decide_once(name, existing, services, reads_jobs=reads_jobs)
         except ScheduleChanged as changed:
             existing |= changed.existing
             continue
         made += jobs
         if is_done:
-            return made
+            break
     return made
 
 
 def _current(name: str, services: Services) -> Schedule | None:
     """The schedule if it runs; one that does not is told to EventBridge and then left alone."""
     schedule = services.store.schedules.get(name)
-    if schedule is None:
-        return None
-    converged = converge(schedule, services)
+    converged = None if schedule is None else converge(schedule, services)
     if converged is None or converged.is_active:
         return converged
     if converged.due_key is not None:
-        now = services.clock.now()
-        services.store.schedules.look_again(converged, _tell_at(converged, services), now)
+        services.store.schedules.look_again(converged, _tell_at(converged, services), services.clock.now())
     return None
 
 
 def _decide_once(
-    schedule: Schedule, existing: frozenset[str], now: datetime, services: Services
+    name: str, existing: frozenset[str], services: Services, *, reads_jobs: bool
 ) -> tuple[list[JobId], bool]:
     """Decide about as many slots as fit into one transaction; the jobs made, and whether that was all."""
+    schedule = _current(name, services)
+    if schedule is None:
+        return [], True
+    now = services.clock.now()
+    if not reads_jobs and _depends_on_a_job(schedule, now):
+        _leave_to_a_poll(schedule, now, services)
+        return [], True
     slot = schedule.next_slot()
     if slot is None or slot > now:
         if schedule.due_key is None or Due.parse(schedule.due_key).at <= now:
@@ -113,15 +110,14 @@ def _decide_once(
     due_at = _due_at(schedule, decision.cursor, services)
     services.store.schedules.advance(schedule, jobs, decision.cursor, now, due_at=due_at, token=token)
     for job in jobs:
-        tell(job, services)
+        log_enqueued(job, services)
     return [job.job_id for job in jobs], due_at is None or due_at > now or schedule.overlap is Overlap.QUEUE
 
 
 def _due_at(schedule: Schedule, cursor: datetime, services: Services) -> datetime | None:
     """When the schedule needs a poll again: at its next slot, or sooner if EventBridge is to be told again."""
     following = next(slots_after(schedule.recurrence, cursor), None)
-    times = [each for each in (following, _tell_at(schedule, services)) if each is not None]
-    return min(times, default=None)
+    return min(filter(None, (following, _tell_at(schedule, services))), default=None)
 
 
 def _tell_at(schedule: Schedule, services: Services) -> datetime | None:
@@ -201,17 +197,6 @@ def id_of_slot(schedule: Schedule, slot: datetime, services: Services, *, kind: 
     return derive_job_id(slot, partition, "schedule", schedule.name, kind, to_text(slot))
 
 
-def tell(job: Job, services: Services) -> None:
-    services.telemetry.event(
-        Event.JOB_ENQUEUED,
-        job_id=job.job_id,
-        job_type=job.job_type,
-        schedule=job.schedule,
-        scheduled_for=to_text(job.scheduled_for),
-        created_by=job.created_by,
-    )
-
-
 # When it is told again: after a refusal, and once more after it has listened. A call takes 21 s at most, with retries.
 TELL_AGAIN_AFTER = timedelta(minutes=5)
 _MAX_ERROR_BYTES = 512
@@ -239,34 +224,26 @@ def next_telling_at(schedule: Schedule, services: Services) -> datetime | None:
 
 
 def _told(schedule: Schedule, services: Services) -> Schedule | None:
-    now = services.clock.now()
-    is_the_second_time = schedule.is_mirrored
+    now, store, is_the_second_time = services.clock.now(), services.store.schedules, schedule.is_mirrored
     try:
         if schedule.retired:
             services.mirror.delete(schedule.name)
         else:
             services.mirror.put(schedule)
     except MirrorError as error:
-        return _refused(schedule, str(error), services)
-    if schedule.retired and is_the_second_time:
-        if not services.store.schedules.remove(schedule):
-            raise ScheduleChanged
-        return None
-    again_at = None if is_the_second_time else now + TELL_AGAIN_AFTER
-    noted = services.store.schedules.note_mirror(schedule, again_at)
+        now = services.clock.now()
+        again_at: datetime | None = now + TELL_AGAIN_AFTER
+        services.telemetry.event(Event.MIRROR_FAILED, schedule=schedule.name, error=str(error))
+        noted = store.note_mirror_error(schedule, shortened(str(error), _MAX_ERROR_BYTES))
+    else:
+        if schedule.retired and is_the_second_time:
+            store.remove(schedule)
+            return None
+        again_at = None if is_the_second_time else now + TELL_AGAIN_AFTER
+        noted = store.note_mirror(schedule, again_at)
     if not noted.retired:
         return noted
-    services.store.schedules.look_again(noted, again_at, now)
-    return None
-
-
-def _refused(schedule: Schedule, error: str, services: Services) -> Schedule | None:
-    services.telemetry.event(Event.MIRROR_FAILED, schedule=schedule.name, error=error)
-    noted = services.store.schedules.note_mirror_error(schedule, shortened(error, _MAX_ERROR_BYTES))
-    if not noted.retired:
-        return noted
-    now = services.clock.now()
-    services.store.schedules.look_again(noted, now + TELL_AGAIN_AFTER, now)
+    store.look_again(noted, again_at, now)
     return None
 
 

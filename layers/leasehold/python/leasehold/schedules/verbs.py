@@ -6,14 +6,14 @@ What a change leaves to be told makes the schedule due at once: the next poll te
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.unreadable import readable
 from leasehold.schedules.model import (
     Origin,
-    ScheduleDeployedError,
     ScheduleExistsError,
     ScheduleNotFoundError,
     parse_schedule_name,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.services import Services
     from leasehold.schedules.model import Schedule
 
@@ -33,7 +32,13 @@ _DEPLOYMENT = ("deployment", "deployed")
 
 
 def find(name: str, services: Services) -> Schedule:
-    return existing(services.store.schedules.get(parse_schedule_name(name)), name)
+    return existing(name, services.store.schedules.get(parse_schedule_name(name)))
+
+
+def existing(name: str, schedule: Schedule | None) -> Schedule:
+    if schedule is None or schedule.retired:
+        raise ScheduleNotFoundError(name)
+    return schedule
 
 
 def all_schedules(services: Services) -> list[Schedule]:
@@ -50,59 +55,48 @@ def deploy(definitions: Sequence[Schedule], services: Services) -> None:
             # Said before anything is written.
             raise ScheduleExistsError(wanted.name, found.origin)
     for wanted in definitions:
-        change(wanted.name, "deploy", _deployed(wanted, services, by), services, by=by, reason=reason)
+        change(wanted.name, "deploy", partial(_deployed, wanted, services), services, by=by, reason=reason)
     names = {wanted.name for wanted in definitions}
     for name in [each.name for each in known.values() if each.origin is Origin.DEPLOYED and each.name not in names]:
-        _remove(name, services, by=by, reason=reason)
+        change(name, "delete", _not_deployed, services, by=by, reason=reason)
 
 
-def _deployed(wanted: Schedule, services: Services, by: str) -> Callable[[Schedule | None], Schedule]:
-    def new(old: Schedule | None) -> Schedule:
-        if old is None or old.retired:
-            return replace(made(wanted, old, services.clock.now(), by), origin=Origin.DEPLOYED)
-        return old if old.definition == wanted.definition else redefined(old, wanted, services.clock.now())
+def _deployed(wanted: Schedule, services: Services, old: Schedule | None) -> Schedule:
+    now, (by, _) = services.clock.now(), _DEPLOYMENT
+    if old is None or old.retired:
+        return replace(wanted, cursor=now, created_by=by, origin=Origin.DEPLOYED)
+    return redefined(old, wanted, now)
 
-    return new
+
+def _not_deployed(old: Schedule | None) -> Schedule | None:
+    return None if old is not None and old.origin is Origin.DEPLOYED else old
 
 
 def change(
     name: str,
     action: str,
-    new: Callable[[Schedule | None], Schedule],
+    new: Callable[[Schedule | None], Schedule | None],
     services: Services,
     *,
     by: str,
     reason: str,
-) -> Schedule:
+) -> Schedule | None:
     """Read, decide, and write if it is still what was read; a change that changes nothing writes nothing."""
     reason = check_audit_entry("schedule", by, reason, services)
 
-    def attempt() -> Schedule | None:
+    def attempt() -> tuple[Schedule | None] | None:
         old = services.store.schedules.get(name)
         changed = new(old)
         if changed == old:
-            return changed
-        audit_entry = _audit_entry(changed, action, services, by=by, reason=reason)
-        due_at = _due_at(changed, audit_entry.at)
-        return changed if services.store.schedules.commit(old, changed, audit_entry, due_at=due_at) else None
+            return (changed,)
+        if changed is not None:
+            changed = replace(changed, version=old.version + 1 if old else 1)
+        says = cast("Schedule", changed or old)
+        details = {"version": says.version, **definition_record(says)}
+        entry = audit_entry_of(f"schedule#{name}", action, details, services, by=by, reason=reason)
+        return (changed,) if services.store.schedules.commit(old, changed, entry) else None
 
-    return retried(f"schedule {name!r}", attempt, services)
-
-
-def _remove(name: str, services: Services, *, by: str, reason: str) -> None:
-    def attempt() -> bool | None:
-        old = services.store.schedules.get(name)
-        if old is None or old.origin is not Origin.DEPLOYED:
-            return True
-        audit_entry = _audit_entry(old, "delete", services, by=by, reason=reason)
-        return services.store.schedules.delete(old, audit_entry) or None
-
-    retried(f"schedule {name!r}", attempt, services)
-
-
-def made(wanted: Schedule, old: Schedule | None, now: datetime, by: str) -> Schedule:
-    version = old.version + 1 if old else 1
-    return replace(wanted, cursor=now, version=version, created_by=by)
+    return retried(f"schedule {name!r}", attempt, services)[0]
 
 
 def redefined(old: Schedule, wanted: Schedule, now: datetime) -> Schedule:
@@ -110,28 +104,8 @@ def redefined(old: Schedule, wanted: Schedule, now: datetime) -> Schedule:
         return old
     # Slots of a plan that did not exist then were not missed; the same plan goes on where it was.
     is_same_plan = old.recurrence == wanted.recurrence and old.enabled
-    return replace(
-        wanted,
-        cursor=old.cursor if is_same_plan else now,
-        version=old.version + 1,
-        paused=old.paused,
-        origin=old.origin,
-        created_by=old.created_by,
-        last_triggered_at=old.last_triggered_at,
-        last_job_id=old.last_job_id,
-        mirrored_version=old.mirrored_version,
-    )
-
-
-def _due_at(schedule: Schedule, now: datetime) -> datetime | None:
-    if not schedule.is_mirrored:
-        return now
-    return schedule.next_slot() if schedule.is_active else None
-
-
-def _audit_entry(schedule: Schedule, action: str, services: Services, *, by: str, reason: str) -> AuditEntry:
-    says = {"version": schedule.version, **definition_record(schedule)}
-    return audit_entry_of(f"schedule#{schedule.name}", action, says, services, by=by, reason=reason)
+    cursor = old.cursor if is_same_plan else now
+    return replace(old, **wanted.definition, cursor=cursor, seen_at=None, mirror_error=None, mirror_again_at=None)
 
 
 def checked(schedule: Schedule, services: Services) -> Schedule:
@@ -142,16 +116,3 @@ def checked(schedule: Schedule, services: Services) -> Schedule:
         schedule = replace(schedule, job_type=job_type_from(template, schedule.job_type or None))
     services.deployment.registry().job_type(parse_users_job_type(schedule.job_type))
     return schedule
-
-
-def existing(schedule: Schedule | None, name: str) -> Schedule:
-    if schedule is None or schedule.retired:
-        raise ScheduleNotFoundError(name)
-    return schedule
-
-
-def made_here(schedule: Schedule | None, name: str, wanted: str) -> Schedule:
-    found = existing(schedule, name)
-    if found.origin is Origin.DEPLOYED:
-        raise ScheduleDeployedError(name, wanted)
-    return found

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
@@ -146,30 +146,21 @@ def _secrets(payload: Json, allowed: Collection[str]) -> tuple[list[_Secret], se
 
 
 def _keys(value: Json) -> Iterator[str]:
-    match value:
-        case dict():
-            yield from value
-            for each in value.values():
-                yield from _keys(each)
-        case list():
-            for each in value:
-                yield from _keys(each)
-        case _:
-            return
+    if isinstance(value, dict):
+        yield from value
+    for each in _inside(value):
+        yield from _keys(each)
 
 
 def _leaves(value: Json) -> Iterator[Json]:
-    match value:
-        case dict():
-            for each in value.values():
-                yield from _leaves(each)
-        case list():
-            for each in value:
-                yield from _leaves(each)
-        case None | bool():
-            return
-        case _:
-            yield value
+    if not isinstance(value, dict | list | bool | None):
+        yield value
+    for each in _inside(value):
+        yield from _leaves(each)
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _forms(value: Json) -> set[str]:

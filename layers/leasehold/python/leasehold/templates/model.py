@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NO_DEFAULTS = "{}"
 MAX_DESCRIPTION_BYTES = 1024
-_FILLED = ("priority", "max_attempts", "retry", "webhook")
+FILLED = ("priority", "max_attempts", "retry", "webhook")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ def filled(request: JobRequest, services: Services) -> JobRequest:
     if wanted.template is None:
         return request
     template = services.templates.get(wanted.template)
-    unsaid = [name for name in _FILLED if getattr(wanted, name) is None]
+    unsaid = [name for name in FILLED if getattr(wanted, name) is None]
     return replace(
         request,
         wanted=replace(wanted, template=None, **{name: getattr(template, name) for name in unsaid}),
@@ -122,14 +122,12 @@ class TemplateCache:
         self._known: dict[str, tuple[datetime, Template]] = {}
 
     def get(self, name: str, *, fresh: bool = False) -> Template:
-
         parse_template_name(name)
         now = self._clock.now()
         if fresh or name not in self._known or not is_fresh(self._known[name][0], now):
             template = self._store.templates.get(name)
             # Old ones go too: a process that meets many templates keeps those of its last seconds.
-            self._known = {each: known for each, known in self._known.items() if is_fresh(known[0], now)}
-            self.forget(name)
+            self._known = {each: kept for each, kept in self._known.items() if each != name and is_fresh(kept[0], now)}
             if template is None:
                 raise self.unknown(name)
             self._known[name] = (now, template)

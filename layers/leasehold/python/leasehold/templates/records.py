@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.audit.records import Audits
 from leasehold.kernel.keys import Priority
@@ -35,21 +35,16 @@ class Templates:
     def all(self) -> Listed[Template]:
         return read_each(records_in(self._table, TEMPLATE), template_of)
 
-    def commit(self, old: Template | None, new: Template, audit_entry: AuditEntry) -> Template | None:
-        """Put a template with its audit record; None if it is not, or no longer, what was read."""
-        audit = self._audits.audit(audit_entry)
-        put = Put(
-            key=template_key(new.name),
-            record={**template_record(new), "audit_head": audit.head},
-            conditions=_as_read(old) if old else None,
-        )
-        is_done = self._audits.commit([put], audit)
-        return replace(new, audit_head=audit.head) if is_done else None
-
-    def delete(self, template: Template, audit_entry: AuditEntry) -> bool:
-        """Remove a template, and leave the record of it; False if it is no longer what was read."""
-        gone = Delete(key=template_key(template.name), conditions=_as_read(template))
-        return self._audits.commit([gone], self._audits.audit(audit_entry))
+    def commit(self, old: Template | None, new: Template | None, audit_entry: AuditEntry) -> Template | None:
+        """Put a template with its audit record, or remove it; None if it is not, or no longer, what was read."""
+        kept = cast("Template", new or old)
+        audit, key = self._audits.audit(audit_entry), template_key(kept.name)
+        if new is None:
+            change: Put | Delete = Delete(key=key, conditions=_as_read(kept))
+        else:
+            record = {**template_record(new), "audit_head": audit.head}
+            change = Put(key=key, record=record, conditions=_as_read(old) if old else None)
+        return replace(kept, audit_head=audit.head) if self._audits.commit([change], audit) else None
 
 
 def _as_read(template: Template) -> tuple[Condition, ...]:
@@ -65,10 +60,11 @@ _CODEC = Codec(
     without={"name", "audit_head"},
     always={"version"},
 )
-_ORIGIN = frozenset({"created_by", "created_at", "version"})
+_ORIGIN = frozenset({"created_by", "created_at"})
 
 
 def preset_record(template: Template) -> Record:
+    """What its audit entries say of it."""
     return {name: value for name, value in template_record(template).items() if name not in _ORIGIN}
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from leasehold import features
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
@@ -13,9 +13,9 @@ from leasehold.kernel.payload import encode_value, resolve
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.type_options import fits, parse_attempts, parse_priority
 from leasehold.kernel.unreadable import readable
-from leasehold.lean import dataclass
 from leasehold.schedules.verbs import all_schedules
 from leasehold.templates.model import (
+    FILLED,
     MAX_DESCRIPTION_BYTES,
     NO_DEFAULTS,
     Template,
@@ -28,14 +28,12 @@ from leasehold.templates.records import preset_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from datetime import datetime
 
-    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.payload_models import PayloadModel, TypedPayload
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
+    from leasehold.schemas.payload_models import PayloadModel, TypedPayload
 
     # Named out here: within the class, `list` is a method.
     type _Templates = list[Template]
@@ -49,6 +47,13 @@ class TemplateOptions(TypedDict, total=False):
     retry: RetryPolicy | None
     webhook: str | None
     description: str | None
+
+
+class Preset(TemplateOptions, total=False):
+    """What a caller says; None for what is left to the job type, or to what the template says now."""
+
+    job_type: str | None
+    payload_text: str | None
 
 
 class Templates:
@@ -81,9 +86,9 @@ class Templates:
         description: what it is for, for people.
         """
         job_type, payload_text = resolve(job, payload)
-        preset = Preset(job_type=job_type, payload_text=payload_text, **options)
+        said = _said(Preset(job_type=job_type or "", payload_text=payload_text, **options))
         by, now = self._services.identity.actor(), self._services.clock.now()
-        wanted = template_from(name, preset, created_by=by, created_at=now)
+        wanted = Template(name=parse_template_name(name), created_by=by, created_at=now, **said)
         _check_type(wanted, self._services)
 
         def new(old: Template | None) -> Template:
@@ -118,10 +123,9 @@ class Templates:
         text = None if payload is None else encode_value(payload)
         preset = Preset(job_type=job, payload_text=text, **options)
 
-        def new(old: Template | None) -> Template:
-            if old is None:
-                raise self._services.templates.unknown(name)
-            template = changed(old, preset, remove)
+        def new(found: Template | None) -> Template:
+            old = self._existing(name, found)
+            template = replace(old, **_removed(remove, preset), **_said(preset))
             if template.job_type != old.job_type:
                 _check_type(template, self._services)
                 _refuse_if_used(name, "change the job type of", self._services)
@@ -131,46 +135,40 @@ class Templates:
 
     def delete(self, name: str, *, reason: str = "") -> None:
         """Remove a template; TemplateInUseError if a schedule needs it. Its jobs stay as they are."""
-        services, by = self._services, self._services.identity.actor()
-        reason = check_audit_entry("template", by, reason, services)
-        parse_template_name(name)
 
-        def attempt() -> bool | None:
-            old = services.store.templates.get(name)
-            if old is None:
-                raise services.templates.unknown(name)
-            _refuse_if_used(name, "delete", services)
-            audit_entry = _audit_entry(old, "delete", services, by=by, reason=reason)
-            return services.store.templates.delete(old, audit_entry) or None
+        def new(old: Template | None) -> None:
+            self._existing(name, old)
+            _refuse_if_used(name, "delete", self._services)
 
-        _retried(name, attempt, services)
+        self._change(parse_template_name(name), "delete", new, reason)
 
-    def _change(self, name: str, action: str, new: Callable[[Template | None], Template], reason: str) -> Template:
+    def _existing(self, name: str, found: Template | None) -> Template:
+        if found is None:
+            raise self._services.templates.unknown(name)
+        return found
+
+    def _change(
+        self, name: str, action: str, new: Callable[[Template | None], Template | None], reason: str
+    ) -> Template:
         services, by = self._services, self._services.identity.actor()
         reason = check_audit_entry("template", by, reason, services)
 
         def attempt() -> Template | None:
             old = services.store.templates.get(name)
             template = new(old)
-            if template == old:
+            if old is not None and template == old:
                 return old  # a change that changes nothing writes nothing
-            audit_entry = _audit_entry(template, action, services, by=by, reason=reason)
-            return services.store.templates.commit(old, template, audit_entry)
+            if template is not None:
+                template = replace(template, version=old.version + 1 if old else 1)
+            says = preset_record(cast("Template", template or old))
+            entry = audit_entry_of(f"template#{name}", action, says, services, by=by, reason=reason)
+            return services.store.templates.commit(old, template, entry)
 
-        return _retried(name, attempt, services)
-
-
-def _retried[Thing](name: str, attempt: Callable[[], Thing | None], services: Services) -> Thing:
-    try:
-        return retried(f"template {name!r}", attempt, services)
-    finally:
-        # Also if it failed: whether the last try was written is then not known.
-        services.templates.forget(name)
-
-
-def _audit_entry(template: Template, action: str, services: Services, *, by: str, reason: str) -> AuditEntry:
-    says = {"version": template.version, **preset_record(template)}
-    return audit_entry_of(f"template#{template.name}", action, says, services, by=by, reason=reason)
+        try:
+            return retried(f"template {name!r}", attempt, services)
+        finally:
+            # Also if it failed: whether the last try was written is then not known.
+            services.templates.forget(name)
 
 
 def _check_type(template: Template, services: Services) -> None:
@@ -186,46 +184,17 @@ def _refuse_if_used(name: str, wanted: str, services: Services) -> None:
         raise TemplateInUseError(name, wanted, users)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
-    """None for what is left to the job type, or to what the template says now."""
-
-    job_type: str | None = None
-    payload_text: str | None = None
-    priority: Priority | PriorityName | int | None = None
-    max_attempts: int | None = None
-    retry: RetryPolicy | None = None
-    webhook: str | None = None
-    description: str | None = None
-
-
 # What a template need not say, by the names that callers use, and what it is then.
-_UNSET: dict[str, tuple[str, object]] = {
+_UNSET: dict[str, tuple[str, Any]] = {
     "payload": ("payload_text", NO_DEFAULTS),
-    **{name: (name, None) for name in ("priority", "max_attempts", "retry", "webhook", "description")},
+    **{name: (name, None) for name in (*FILLED, "description")},
 }
 
 
-def template_from(name: str, preset: Preset, *, created_by: str, created_at: datetime) -> Template:
-    blank = Template(
-        name=parse_template_name(name),
-        job_type=preset.job_type or "",
-        created_by=created_by,
-        created_at=created_at,
-    )
-    return replace(blank, **_checked(preset))  # type: ignore[arg-type]
-
-
-def changed(old: Template, preset: Preset, remove: Collection[str]) -> Template:
-    """The template with what the preset says, without what is to be removed, and as it was in everything else."""
-    values = {**_removed(remove, preset), **_checked(preset)}
-    if all(getattr(old, name) == value for name, value in values.items()):
-        return old
-    return replace(old, **values, version=old.version + 1)  # type: ignore[arg-type]
-
-
-def _checked(preset: Preset) -> dict[str, object]:
+def _said(preset: Preset) -> dict[str, Any]:
     """What the preset says, each value as it will be stored."""
+    if unknown := preset.keys() - Preset.__optional_keys__:
+        raise TypeError(f"a template has no option {min(unknown)!r}")
     parse: dict[str, Callable[..., object]] = {
         "payload_text": parse_defaults,
         "priority": parse_priority,
@@ -234,21 +203,17 @@ def _checked(preset: Preset) -> dict[str, object]:
         "webhook": features.parse_webhook,
         "description": _parse_description,
     }
-    said = {each.name: getattr(preset, each.name) for each in fields(preset)}
-    return {name: parse.get(name, _as_it_is)(value) for name, value in said.items() if value is not None}
+    said = {name: value for name, value in preset.items() if value is not None}
+    return {name: parse[name](value) if name in parse else value for name, value in said.items()}
 
 
-def _removed(remove: Collection[str], preset: Preset) -> dict[str, object]:
+def _removed(remove: Collection[str], preset: Preset) -> dict[str, Any]:
     for name in remove:
         if name not in _UNSET:
             raise InvalidOptionError(name, "a template has no such option", f"Remove one of {', '.join(_UNSET)}.")
-        if getattr(preset, _UNSET[name][0]) is not None:
+        if preset.get(_UNSET[name][0]) is not None:
             raise InvalidOptionError(name, "an option is either set or removed", "Leave it out of one of the two.")
     return dict(_UNSET[name] for name in remove)
-
-
-def _as_it_is(value: object) -> object:
-    return value
 
 
 def _parse_description(value: object) -> object:

@@ -32,7 +32,11 @@ _PATIENCE = timedelta(minutes=4)
 
 def flow(site: Site, report: Report, run: str) -> None:
     """All of it at once: the phase takes as long as its slowest part, the schedule's first slot."""
-    if not _is_deployed(site, report):
+    types = site.queue.services.deployment.registry().types
+    with report.check(PHASE, "the job type of the flow"):
+        if PROBE not in types:
+            raise Wrong(f"{PROBE} is not deployed. Pass probe=True to the JobQueue, deploy, try again.")
+    if PROBE not in types:
         return
     queue, schedule = site.queue, f"leasehold-verify-{run}"
     sent = _Sent(site)
@@ -48,36 +52,26 @@ def flow(site: Site, report: Report, run: str) -> None:
         bulk = [each.job_id for each in answers if hasattr(each, "job_id")]
         sent.job_ids += bulk
         with report.check(PHASE, "a job now") as told:
-            told.append(_hops(sent.ended(now, JobStatus.COMPLETED)))
+            told.append(_hops(sent.ended(now)))
         with report.check(PHASE, f"{BULK} jobs in bulk") as told:
-            told.append(_bulk([sent.ended(each, JobStatus.COMPLETED) for each in bulk]))
+            told.append(_bulk([sent.ended(each) for each in bulk]))
         with report.check(PHASE, f"a job in {LATER.seconds} s") as told:
-            job = sent.ended(later, JobStatus.COMPLETED)
-            told.append(f"started {_seconds(job.scheduled_for, job.runs[0].started_at)} after its time")
+            told.append(f"{_lateness(sent.ended(later))} after its time")
         with report.check(PHASE, "a dead letter") as told:
             job = sent.ended(fail, JobStatus.DEAD_LETTER)
             dead_letter = Operator(queue.services).dead_letter(job.job_id)
             told.append(f"{_hops(job)}, after {dead_letter.attempts} attempts")
         with report.check(PHASE, "a job whose worker crashed runs again") as told:
-            job = sent.ended(crash, JobStatus.COMPLETED)
+            job = sent.ended(crash)
             told.append(f"{_hops(job)}, in attempt {job.attempts}")
             if job.attempts != 2:
                 raise Wrong("the crash left no trace")
         with report.check(PHASE, "a schedule's job") as told:
-            job = sent.of_schedule(schedule)
-            told.append(f"started {_seconds(job.scheduled_for, job.runs[0].started_at)} after its slot")
+            told.append(f"{_lateness(sent.of_schedule(schedule))} after its slot")
         with report.check(PHASE, "cold starts") as told:
             told.append(_cold_starts(site, report.at))
     finally:
         sent.tear_down(report)
-
-
-def _is_deployed(site: Site, report: Report) -> bool:
-    is_there = PROBE in site.queue.services.deployment.registry().types
-    with report.check(PHASE, "the job type of the flow"):
-        if not is_there:
-            raise Wrong(f"{PROBE} is not deployed. Pass probe=True to the JobQueue, deploy, try again.")
-    return is_there
 
 
 class _Sent:
@@ -93,7 +87,7 @@ class _Sent:
         self.job_ids.append(job_id)
         return job_id
 
-    def ended(self, job_id: str, wanted: JobStatus) -> Job:
+    def ended(self, job_id: str, wanted: JobStatus = JobStatus.COMPLETED) -> Job:
         job = self._queue.wait(job_id, timeout=_PATIENCE)
         if job.status is not wanted:
             raise Wrong(f"it ended as {job.status} instead of {wanted}: {job.last_error or job.cancel_reason}")
@@ -107,7 +101,7 @@ class _Sent:
                 raise Wrong(f"no slot of {name} came within {_PATIENCE.seconds} s")
             time.sleep(1)
         self.job_ids.append(job_id)
-        return self.ended(job_id, JobStatus.COMPLETED)
+        return self.ended(job_id)
 
     def tear_down(self, report: Report) -> None:
         if self.schedule is not None:
@@ -133,13 +127,13 @@ class _Sent:
 
 def _hops(job: Job) -> str:
     first, last = job.runs[0], job.runs[-1]
-    hops = [
-        f"enqueued to started {_seconds(job.created_at, first.started_at)}",
-        f"ran {_seconds(first.started_at, first.ended_at)}",
-    ]
-    if last is not first:
-        hops.append(f"to its last start {_seconds(first.started_at, last.started_at)}")
-    return ", ".join(hops)
+    more = f", to its last start {_seconds(first.started_at, last.started_at)}" if last is not first else ""
+    start, run = _seconds(job.created_at, first.started_at), _seconds(first.started_at, first.ended_at)
+    return f"enqueued to started {start}, ran {run}{more}"
+
+
+def _lateness(job: Job) -> str:
+    return f"started {_seconds(job.scheduled_for, job.runs[0].started_at)}"
 
 
 def _bulk(jobs: Sequence[Job]) -> str:
@@ -158,12 +152,12 @@ def _seconds(begin: datetime, end: datetime) -> str:
 
 def _cold_starts(site: Site, since: datetime) -> str:
     """Lambda says in its report of an invocation how long its start took."""
-    found = []
-    for function in site.functions:
-        for line in site.log_events(function, since, filterPattern='"Init Duration"'):
-            _, _, rest = line.partition("Init Duration: ")
-            if rest:
-                found.append((float(rest.split()[0]), function.name))
+    found = [
+        (float(took.split()[0]), function.name)
+        for function in site.functions
+        for line in site.log_events(function, since, filterPattern='"Init Duration"')
+        if (took := line.partition("Init Duration: ")[2])
+    ]
     if not found:
         if site.is_local:
             raise NotShown("the local AWS does not report them")

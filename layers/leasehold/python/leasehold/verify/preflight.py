@@ -22,7 +22,7 @@ _OLDEST_BOOTSTRAP = 6
 # What a reserved concurrency must leave to all others, by Lambda.
 _UNRESERVED = 100
 _SECRETS = (variables.SENTRY_DSN_SECRET, variables.WEBHOOK_KEYS_SECRET)
-_PARAMETERS = (variables.SENTRY_DSN_PARAMETER, variables.WEBHOOK_KEYS_PARAMETER)
+_STORED = (*_SECRETS, variables.SENTRY_DSN_PARAMETER, variables.WEBHOOK_KEYS_PARAMETER)
 
 
 def preflight(site: Site, report: Report) -> None:
@@ -61,7 +61,7 @@ def _check_bootstrap(site: Site, told: list[str]) -> None:
 
 
 def _check_table(name: str, site: Site, told: list[str]) -> None:
-    table = site.client("dynamodb").describe_table(TableName=name)["Table"]
+    table = site.table(name)
     indexes = {each["IndexName"]: each.get("IndexStatus", "ACTIVE") for each in table.get("GlobalSecondaryIndexes", [])}
     told.append(f"{table['TableStatus']}, indexes {', '.join(sorted(indexes))}")
     inactive = [index for index, status in indexes.items() if status != "ACTIVE"]
@@ -109,19 +109,19 @@ def _check_event_sources(site: Site, told: list[str]) -> None:
 
 def _check_secrets(site: Site, told: list[str]) -> None:
     """That they are there; their values are not read."""
-    secrets = {each.environment[name] for each in site.functions for name in _SECRETS if name in each.environment}
-    parameters = {each.environment[name] for each in site.functions for name in _PARAMETERS if name in each.environment}
-    missing = []
     manager, ssm = site.client("secretsmanager"), site.client("ssm")
-    for name in sorted(secrets):
-        try:
-            manager.describe_secret(SecretId=name)
-        except manager.exceptions.ResourceNotFoundException:
+    asked = [(name, each.environment[name]) for each in site.functions for name in _STORED if name in each.environment]
+    missing = []
+    for variable, name in sorted(set(asked)):
+        if variable in _SECRETS:
+            try:
+                manager.describe_secret(SecretId=name)
+            except manager.exceptions.ResourceNotFoundException:
+                missing.append(name)
+        elif not ssm.describe_parameters(ParameterFilters=[{"Key": "Name", "Values": [name]}])["Parameters"]:
             missing.append(name)
-    for name in sorted(parameters):
-        found = ssm.describe_parameters(ParameterFilters=[{"Key": "Name", "Values": [name]}])["Parameters"]
-        missing += [] if found else [name]
-    told.append(f"{len(secrets) + len(parameters) - len(missing)} of {len(secrets) + len(parameters)} are there")
+    count = len(set(asked))
+    told.append(f"{count - len(missing)} of {count} are there")
     if missing and not site.is_local:
         raise Wrong(f"not there: {', '.join(missing)}. Store them, or take the setting away.")
     if missing:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
 from leasehold.kernel.keys import JobPartition, make_job_id
 from leasehold.verify.report import NotShown, StandIn, Wrong
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
 # Of the policies of one role together, by IAM.
 _LARGEST_INLINE = 10_240
-_ALLOWED = "allowed"
 type Asked = tuple[str, str, str]
 
 
@@ -34,11 +35,13 @@ def recorded_calls() -> dict[str, list[Asked]]:
 def check_rights(site: Site, report: Report) -> None:
     recorded = recorded_calls()
     for function in site.functions:
+        policies: list[dict[str, Any]] = []
         with report.check("preflight", f"policy of {function.name}") as told:
-            _validate(site, list(site.policies_of(function).values()), told)
-        if function.kind in recorded:
+            policies += site.policies_of(function)
+            _validate(site, policies, told)
+        if policies and function.kind in recorded:
             with report.check("preflight", f"rights of {function.name}") as told:
-                _simulate(site, function, list(site.policies_of(function).values()), recorded[function.kind], told)
+                _simulate(site, function, [json.dumps(each) for each in policies], recorded[function.kind], told)
 
 
 def _validate(site: Site, policies: Sequence[dict[str, Any]], told: list[str]) -> None:
@@ -53,17 +56,17 @@ def _validate(site: Site, policies: Sequence[dict[str, Any]], told: list[str]) -
         if problems:
             raise Wrong("; ".join(problems))
         raise StandIn("shape, ids and actions looked at by Leasehold's stand-in for Access Analyzer")
-    errors, others = [], 0
-    for document in policies:
-        asked = {"policyDocument": json.dumps(document), "policyType": "IDENTITY_POLICY"}
-        for finding in site.all("accessanalyzer", "validate_policy", "findings", **asked):
-            if finding["findingType"] in {"ERROR", "SECURITY_WARNING"}:
-                errors.append(f"{finding['issueCode']}: {finding['findingDetails']}")
-            else:
-                others += 1
+    findings = [
+        finding
+        for each in map(json.dumps, policies)
+        for finding in site.all(
+            "accessanalyzer", "validate_policy", "findings", policyDocument=each, policyType="IDENTITY_POLICY"
+        )
+    ]
+    errors = [each for each in findings if each["findingType"] in {"ERROR", "SECURITY_WARNING"}]
     if errors:
-        raise Wrong("; ".join(errors))
-    told.append(f"Access Analyzer: no error, {others} hints")
+        raise Wrong("; ".join(f"{each['issueCode']}: {each['findingDetails']}" for each in errors))
+    told.append(f"Access Analyzer: no error, {len(findings)} hints")
 
 
 def _stand_in(document: Mapping[str, Any]) -> Iterator[str]:
@@ -82,16 +85,15 @@ def _stand_in(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"{each.get('Sid')}: it names no resource"
 
 
-def _simulate(
-    site: Site, function: Function, policies: Sequence[dict[str, Any]], calls: Sequence[Asked], told: list[str]
-) -> None:
+def _simulate(site: Site, function: Function, policies: Sequence[str], calls: Sequence[Asked], told: list[str]) -> None:
     by_place: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for action, place, partition in _of_this(site, function, calls):
-        by_place[place, partition].append(action)
-    refused = []
-    for (arn, partition), actions in by_place.items():
-        answers = _decide(site, policies, actions, arn, partition)
-        refused += [f"{action} on {arn.rpartition(':')[2]} {partition}" for action in actions if not answers[action]]
+    for action, arn, partition in _of_this(site, function, calls):
+        by_place[arn, partition].append(action)
+    refused = [
+        f"{action} on {arn.rpartition(':')[2]} {partition}"
+        for (arn, partition), actions in by_place.items()
+        for action in _refused(site, policies, actions, arn, partition)
+    ]
     told.append(f"{sum(map(len, by_place.values()))} recorded calls")
     if refused:
         raise Wrong(f"it may not {', '.join(refused)}. Deploy again, or see what bounds its role.")
@@ -100,56 +102,45 @@ def _simulate(
     homes = {each.name: _home(site, each.job_type).name for each in handlers if each.job_type}
     others = sorted({*homes.values()} - {homes.get(function.name, "")})
     if function.name in homes and others:
-        if _decide(site, policies, ["dynamodb:UpdateItem"], _arn(site, "jobs"), others[0])["dynamodb:UpdateItem"]:
+        if not _refused(site, policies, ["dynamodb:UpdateItem"], site.arn("jobs"), others[0]):
             raise Wrong(f"it may update jobs of another type, in {others[0]}")
         told.append("no job of another type")
 
 
-def _decide(
-    site: Site, policies: Sequence[dict[str, Any]], actions: Sequence[str], arn: str, partition: str
-) -> dict[str, bool]:
-    named = {"dynamodb:LeadingKeys": [partition], "dynamodb:Attributes": ["PK", "SK"]}
+def _refused(site: Site, policies: Sequence[str], actions: Sequence[str], arn: str, partition: str) -> list[str]:
+    """Those of the actions that the policies do not allow there."""
     context = [
-        {"ContextKeyName": key, "ContextKeyValues": values, "ContextKeyType": "stringList"}
-        for key, values in named.items()
+        {"ContextKeyName": f"dynamodb:{key}", "ContextKeyValues": values, "ContextKeyType": "stringList"}
+        for key, values in {"LeadingKeys": [partition], "Attributes": ["PK", "SK"]}.items()
     ]
     try:
         answer = site.client("iam").simulate_custom_policy(
-            PolicyInputList=[json.dumps(each) for each in policies],
-            ActionNames=list(actions),
+            PolicyInputList=policies,
+            ActionNames=actions,
             ResourceArns=[arn],
             ContextEntries=context if partition else [],
         )
-    except site.client("iam").exceptions.ClientError as error:
+    except ClientError as error:
         if "AccessDenied" in str(error):
             raise NotShown("you may not call iam:SimulateCustomPolicy") from None
         raise
-    return {each["EvalActionName"]: each["EvalDecision"] == _ALLOWED for each in answer["EvaluationResults"]}
+    allowed = {each["EvalActionName"] for each in answer["EvaluationResults"] if each["EvalDecision"] == "allowed"}
+    return [action for action in actions if action not in allowed]
 
 
 def _of_this(site: Site, function: Function, calls: Sequence[Asked]) -> Iterator[Asked]:
     """The recorded calls in the names of this deployment."""
-    name = function.job_type or next(iter(sorted(site.queue.services.deployment.registry().types)), "none")
+    name = function.job_type or min(site.queue.services.deployment.registry().types, default="none")
+    home = _home(site, name)
+    job_id = make_job_id(site.queue.services.clock.now(), home, 7)
     for action, place, partition in calls:
         if action == "lambda:InvokeFunction":
             targets = [each for each in site.functions if each.kind == place]
             yield from ((action, each.configuration["FunctionArn"], "") for each in targets)
-            continue
-        yield action, _arn(site, place), _named(site, name, partition)
-
-
-def _named(site: Site, job_type: str, partition: str) -> str:
-    home = _home(site, job_type)
-    job_id = make_job_id(site.queue.services.clock.now(), home, 7)
-    return partition.replace("{job}", home.name).replace("{type}", job_type).replace("{id}", job_id)
+        else:
+            own = partition.replace("{job}", home.name).replace("{type}", name).replace("{id}", job_id)
+            yield action, site.arn(place), own
 
 
 def _home(site: Site, job_type: str) -> JobPartition:
     return JobPartition(site.queue.services.deployment.registry().code_of(job_type))
-
-
-def _arn(site: Site, place: str) -> str:
-    table, _, index = place.partition("/")
-    name = site.jobs_table if table == "jobs" else site.dead_letters_table
-    arn = str(site.client("dynamodb").describe_table(TableName=name)["Table"]["TableArn"])
-    return f"{arn}/{index}" if index else arn

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as variables
+from leasehold.aws.job_logs import log_events
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.verify.report import Wrong
 
@@ -54,6 +54,13 @@ class Site:
         self.client = client
         self.jobs_table, self.dead_letters_table = tables
         self.is_local = is_local
+        self.table = cache(lambda name: client("dynamodb").describe_table(TableName=name)["Table"])
+
+    def arn(self, place: str) -> str:
+        """Of `jobs` or `dead_letters`, or of an index of theirs behind a slash."""
+        table, _, index = place.partition("/")
+        arn = self.table(self.jobs_table if table == "jobs" else self.dead_letters_table)["TableArn"]
+        return f"{arn}/{index}" if index else str(arn)
 
     @cached_property
     def functions(self) -> list[Function]:
@@ -83,9 +90,9 @@ class Site:
 
     def log_events(self, function: Function, since: datetime, **options: Any) -> Iterator[str]:
         """What a function has logged; nothing of one that has never run."""
-        options |= {"logGroupName": function.log_group, "startTime": int(since.timestamp() * 1000)}
-        with suppress(self.client("logs").exceptions.ResourceNotFoundException):
-            yield from (each["message"] for each in self.all("logs", "filter_log_events", "events", **options))
+        start = int(since.timestamp() * 1000)
+        found = log_events(self.client("logs"), function.log_group, startTime=start, **options)
+        return (each["message"] for each in found)
 
     @property
     def poller(self) -> Function:
@@ -94,15 +101,13 @@ class Site:
             raise Wrong(f"no poller works on {self.jobs_table}. Deploy it, with this version of Leasehold.")
         return found[0]
 
-    def policies_of(self, function: Function) -> dict[str, dict[str, Any]]:
-        """All that its role allows, by the names of its policies."""
+    def policies_of(self, function: Function) -> list[dict[str, Any]]:
+        """All that its role allows."""
         iam, role = self.client("iam"), function.role
         names = iam.list_role_policies(RoleName=role)["PolicyNames"]
-        inline = {name: iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names}
-        managed = {}
+        policies = [iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names]
         for each in iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]:
             version = iam.get_policy(PolicyArn=each["PolicyArn"])["Policy"]["DefaultVersionId"]
             answer = iam.get_policy_version(PolicyArn=each["PolicyArn"], VersionId=version)
-            managed[each["PolicyName"]] = answer["PolicyVersion"]["Document"]
-        policies = {**inline, **managed}
-        return {name: json.loads(each) if isinstance(each, str) else each for name, each in policies.items()}
+            policies.append(answer["PolicyVersion"]["Document"])
+        return [json.loads(each) if isinstance(each, str) else each for each in policies]

@@ -65,7 +65,9 @@ def _wait_for(site: Site, namespace: str, expected: set[Series], told: list[str]
     give_up_at = time.monotonic() + _PATIENCE_SECONDS
     shown: set[Series] = set()
     while not expected <= shown and time.monotonic() < give_up_at:
-        shown = set(_logged(site, namespace, since) if site.is_local else _listed(site, namespace))
+        recent = {"Namespace": namespace, "RecentlyActive": "PT3H"}
+        listed = map(_of, site.all("cloudwatch", "list_metrics", "Metrics", **recent))
+        shown = set(_logged(site, namespace, since) if site.is_local else listed)
         if not expected <= shown:
             time.sleep(5)
     told.append(f"{len(expected & shown)} of {len(expected)}")
@@ -74,11 +76,6 @@ def _wait_for(site: Site, namespace: str, expected: set[Series], told: list[str]
         raise Wrong(f"not seen within {_PATIENCE_SECONDS} s: {', '.join(map(_text, missing))}")
     if site.is_local:
         raise StandIn("read off the functions' log lines: the local AWS makes no metrics of them")
-
-
-def _listed(site: Site, namespace: str) -> Iterator[Series]:
-    recent = {"Namespace": namespace, "RecentlyActive": "PT3H"}
-    return map(_of, site.all("cloudwatch", "list_metrics", "Metrics", **recent))
 
 
 def _of(metric: dict[str, Any]) -> Series:

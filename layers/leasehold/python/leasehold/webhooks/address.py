@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidOptionError, RefusedError, shown
-from leasehold.kernel.job import Outcome
-from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from leasehold.kernel.job import Run
     from leasehold.kernel.registry import Deployment
 
 MAX_WEBHOOK_BYTES = 2048
@@ -29,7 +26,7 @@ _CREDENTIALS = re.compile(r"//.*@", re.DOTALL)
 
 
 class RunEvent(StrEnum):
-    """What is told of a run: how it ended. One that leaves a dead letter is told as failed, and as that."""
+    """What is told of a run: its outcome, by the same name. One that leaves a dead letter is told as both."""
 
     COMPLETED = "job.run.completed"
     FAILED = "job.run.failed"
@@ -106,24 +103,3 @@ def checked_webhook(address: object, deployment: Deployment) -> str:
     if DELIVERY not in deployment.registry().types:
         raise WebhooksOffError(url)
     return url
-
-
-def events_of(status: JobStatus, run: Run | None) -> tuple[RunEvent, ...]:
-    """What is told of an end: how its run went, and then that it left a dead letter.
-
-    Nothing of an end that no run has come to, such as a cancel before the start.
-    """
-    of_the_run = () if run is None else (_event_of(run.outcome),)
-    return (*of_the_run, RunEvent.DEAD_LETTERED) if status is JobStatus.DEAD_LETTER else of_the_run
-
-
-def _event_of(outcome: Outcome) -> RunEvent:
-    match outcome:
-        case Outcome.COMPLETED:
-            return RunEvent.COMPLETED
-        case Outcome.FAILED:
-            return RunEvent.FAILED
-        case Outcome.SKIPPED:
-            return RunEvent.SKIPPED
-        case _:
-            assert_never(outcome)

@@ -15,7 +15,7 @@ from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.telemetry import Event
-from leasehold.webhooks.address import RunEvent, events_of
+from leasehold.webhooks.address import RunEvent
 from leasehold.webhooks.model import delivery
 
 if TYPE_CHECKING:
@@ -57,12 +57,13 @@ def _tell_of(job: Job, services: Services) -> None:
 
 
 def _noted(end: End) -> list[str]:
+    """How its run went, and that it left a dead letter. Nothing of an end that no run has come to."""
     if _address(end.job, end.job_type) is None:
         return []
-    wanted = [each for each in events_of(_status(end), end.run) if _is_wanted(each, end.job_type)]
-    return [
-        _DEAD_LETTER if each is RunEvent.DEAD_LETTERED or end.run is None else str(end.run.number) for each in wanted
-    ]
+    wanted = end.job_type.webhook.events if end.job_type.webhook else tuple(RunEvent)
+    noted = [str(end.run.number)] if end.run is not None and RunEvent[end.run.outcome.name] in wanted else []
+    is_dead_lettered = (end.step.target or end.job.status) is JobStatus.DEAD_LETTER
+    return [*noted, _DEAD_LETTER] if is_dead_lettered and RunEvent.DEAD_LETTERED in wanted else noted
 
 
 def _owed(job: Job) -> Iterator[tuple[RunEvent, Run | None, datetime]]:
@@ -74,8 +75,7 @@ def _owed(job: Job) -> Iterator[tuple[RunEvent, Run | None, datetime]]:
             continue
         for run in job.runs:
             if str(run.number) == note:
-                (event,) = events_of(JobStatus.FAILED, run)
-                yield event, run, run.ended_at
+                yield RunEvent[run.outcome.name], run, run.ended_at
 
 
 def _make(made: Job, services: Services) -> None:
@@ -95,11 +95,3 @@ def _address(job: Job, job_type: JobType) -> str | None:
     if job.webhook is not None:
         return job.webhook
     return job_type.webhook.url if job_type.webhook else None
-
-
-def _is_wanted(event: RunEvent, job_type: JobType) -> bool:
-    return job_type.webhook is None or event in job_type.webhook.events
-
-
-def _status(end: End) -> JobStatus:
-    return end.step.target or end.job.status

@@ -19,13 +19,13 @@ from leasehold.kernel.type_options import DELIVERY
 from leasehold.kernel.unreadable import report_unreadable
 from leasehold.lean import dataclass
 from leasehold.webhooks.address import RunEvent
-from leasehold.webhooks.model import delivery_ids
+from leasehold.webhooks.model import delivery_ids, last_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Form
     from leasehold.kernel.services import Services
@@ -87,19 +87,15 @@ class Webhooks:
         """The newest deliveries that were given up, of all jobs. `queue.retry(delivery_id, ...)` sends one again."""
         if not 1 <= limit <= MOST_LISTED:
             raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
-        ids, _ = self._services.store.listings.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
+        ids = self._services.store.listings.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
         return _listed(ids, self._services)
 
 
 def _listed(ids: Sequence[JobId], services: Services) -> list[Delivery]:
     read, unreadable = services.store.listings.look_up(ids)
     report_unreadable(unreadable, services)
-    found = {
-        job.job_id: job
-        for job in read.values()
-        if job.job_type == DELIVERY and is_trusted(job.job_id, DELIVERY, services)
-    }
-    jobs = _shown([found[each] for each in ids if each in found], services)
+    found = [read[each] for each in ids if each in read and read[each].job_type == DELIVERY]
+    jobs = _shown([job for job in found if is_trusted(job.job_id, DELIVERY, services)], services)
     # What it told is gone with its payload.
     return [delivery_of(job) for job in jobs if job.read_payload != MISSING and job.stored_payload != PURGED]
 
@@ -139,13 +135,9 @@ def _tries(job: Job) -> Iterable[Try]:
             result = json.loads(job.result_text or "{}")
             yield Try(at=run.started_at, code=f"http_{result.get('status', '2xx')}")
         else:
-            yield Try(at=run.started_at, code=run.error_code or "unknown", error=_last_line(run))
-
-
-def _last_line(run: Run) -> str:
-    """The message, without the name of its class."""
-    line = (run.error or run.reason or "").rstrip().rpartition("\n")[2]
-    return line.partition("WebhookFailedError: ")[2] or line
+            line = last_line(run.error or run.reason) or ""
+            message = line.partition("WebhookFailedError: ")[2] or line
+            yield Try(at=run.started_at, code=run.error_code or "unknown", error=message)
 
 
 def _state(status: JobStatus) -> DeliveryState:

@@ -43,6 +43,7 @@ TRIES = 1 + len(RETRY_AFTER)
 # only one that never gets as far as the receiver leaves a dead letter, since that is for an operator to repair.
 _STARTS = 10
 _TIMEOUT = timedelta(seconds=30)
+_NO_RUN = "-"
 
 
 def delivery_type(function: str | None = None, *, per_host: int | None = None) -> JobType:
@@ -59,8 +60,11 @@ def delivery_type(function: str | None = None, *, per_host: int | None = None) -
 
 def delivery_id(job_id: JobId, run: Run | None, ended_at: datetime) -> JobId:
     """The same end gives the same id: told once, and found again from its job. Without a run: of its dead letter."""
-    home = JobPartition(SYSTEM_CODE, SYSTEM_SHARD)
-    return derive_job_id(ended_at, home, "webhook", job_id, str(run.number) if run else "-")
+    return _delivery_id(job_id, str(run.number) if run else _NO_RUN, ended_at)
+
+
+def _delivery_id(job_id: JobId, number: str, ended_at: datetime) -> JobId:
+    return derive_job_id(ended_at, JobPartition(SYSTEM_CODE, SYSTEM_SHARD), "webhook", job_id, number)
 
 
 def delivery_ids(job: Job) -> list[JobId]:
@@ -76,13 +80,12 @@ def is_genuine(message_id: str, body: str) -> bool:
         event, ended_at, data = RunEvent(told["type"]), from_text(told["timestamp"]), told["data"]
         job_id = parse_job_id(data["job_id"])
         run_id = data.get("run_id")
-        number = "-" if event is RunEvent.DEAD_LETTERED or run_id is None else run_id.removeprefix(f"{job_id}.")
-        home = JobPartition(SYSTEM_CODE, SYSTEM_SHARD)
+        number = _NO_RUN if event is RunEvent.DEAD_LETTERED or run_id is None else run_id.removeprefix(f"{job_id}.")
         return (
             set(told) == {"type", "timestamp", "data"}
             and isinstance(data["job_type"], str)
             and code_of(job_id) != SYSTEM_CODE
-            and message_id == derive_job_id(ended_at, home, "webhook", job_id, number)
+            and message_id == _delivery_id(job_id, number, ended_at)
         )
     except (AttributeError, KeyError, TypeError, ValueError, LeaseholdError):
         return False
@@ -120,6 +123,11 @@ def delivery(job: Job, run: Run | None, event: RunEvent, *, url: str, ended_at: 
     )
 
 
+def last_line(error: str | None) -> str | None:
+    """The exception and its message. Where in the code it was raised is nobody's business outside."""
+    return None if error is None else error.rstrip().rpartition("\n")[2]
+
+
 # Of a run that has not ended; the others are the values of Outcome.
 RUNNING = "RUNNING"
 
@@ -132,7 +140,9 @@ def run_document(job: Job, run: Run | None) -> dict[str, object]:
 
     What is unset is left out. `job_status` is the job's as it is now, in the words of `external_status`.
     """
-    return _document(job, _of_the_job(job) if run is None else _of_the_run(job, run))
+    if run is not None:
+        return _document(job, _of_the_run(job, run))
+    return _document(job, {"status": "FAILED", "error": last_line(job.last_error), "error_code": job.last_error_code})
 
 
 def running_document(job: Job) -> dict[str, object] | None:
@@ -193,16 +203,12 @@ def _of_the_run(job: Job, run: Run) -> dict[str, object | None]:
         "status": str(run.outcome),
         "started_at": to_text(run.started_at),
         "ended_at": to_text(run.ended_at),
-        "error": _last_line(run.error),
+        "error": last_line(run.error),
         "error_code": run.error_code,
         "reason": run.reason,
         "artifacts": list(run.artifacts) or None,
         **(_result(job) if is_last else {}),
     }
-
-
-def _of_the_job(job: Job) -> dict[str, object | None]:
-    return {"status": "FAILED", "error": _last_line(job.last_error), "error_code": job.last_error_code}
 
 
 def _result(job: Job) -> dict[str, object | None]:
@@ -211,8 +217,3 @@ def _result(job: Job) -> dict[str, object | None]:
         return {}
     size = len(job.result_text.encode())
     return {"result_bytes": size} if size > MAX_SHOWN_RESULT_BYTES else {"result": shown_json(job.result_text)}
-
-
-def _last_line(error: str | None) -> str | None:
-    """The exception and its message. Where in the code it was raised is nobody's business outside."""
-    return None if error is None else error.rstrip().rpartition("\n")[2]

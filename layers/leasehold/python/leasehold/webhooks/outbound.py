@@ -10,7 +10,7 @@ import ssl
 import threading
 from contextlib import suppress
 from dataclasses import field
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidInputError, LeaseholdError
@@ -46,7 +46,18 @@ def refusal_of(text: str) -> str | None:
             return "it is for one network interface only"
         if any(address in network for network in _HIDING_IPV4):
             return "it is an IPv6 spelling of an IPv4 address"
-    return _refusal(address)
+    claims = {
+        "it is unspecified": address.is_unspecified,
+        "it is loopback": address.is_loopback,
+        "it is link-local": address.is_link_local,
+        "it is multicast": address.is_multicast,
+        "it is a metadata service": address in _METADATA,
+        "it is private": address.is_private,
+        "it is reserved": address.is_reserved or any(address in network for network in _NOT_PUBLIC),
+        "it is not public": not address.is_global
+        or (isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST),
+    }
+    return next((reason for reason, holds in claims.items() if holds), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +102,7 @@ class _Exchange(threading.Thread):
         self._address = address
         self._body = body
         self._headers = headers
-        self._status: int | None = None
-        self._error: WebhookFailedError | None = None
+        self._outcome: int | WebhookFailedError | None = None
         self._lock = threading.Lock()
         self._is_abandoned = False
         # A second handle on the connection: shutting it down ends whatever the thread waits for.
@@ -100,15 +110,14 @@ class _Exchange(threading.Thread):
 
     def run(self) -> None:
         try:
-            self._status = self._exchange()
+            self._outcome = self._exchange()
         except WebhookFailedError as error:
-            self._error = error
+            self._outcome = error
         except ssl.SSLError as error:
-            self._error = WebhookFailedError("tls", f"no secure connection to {self._address.host}: {error}")
-        except (OSError, http.client.HTTPException) as error:
-            self._error = WebhookFailedError("connection", f"{self._address.host}: {type(error).__name__}: {error}")
+            self._outcome = WebhookFailedError("tls", f"no secure connection to {self._address.host}: {error}")
         except Exception as error:
-            self._error = WebhookFailedError("unknown", f"{self._address.host}: {type(error).__name__}: {error}")
+            code = "connection" if isinstance(error, OSError | http.client.HTTPException) else "unknown"
+            self._outcome = WebhookFailedError(code, f"{self._address.host}: {type(error).__name__}: {error}")
         finally:
             with self._lock:
                 if self._second_handle is not None:
@@ -117,10 +126,10 @@ class _Exchange(threading.Thread):
 
     def outcome(self) -> int:
         with self._lock:
-            if self._error is not None:
-                raise self._error
-            if self._status is not None:
-                return self._status
+            if isinstance(self._outcome, WebhookFailedError):
+                raise self._outcome
+            if self._outcome is not None:
+                return self._outcome
             self._is_abandoned = True
             if self._second_handle is not None:
                 with suppress(OSError):  # the receiver may have hung up just now
@@ -199,21 +208,6 @@ _NOT_PUBLIC = (
     ip_network("3fff::/20"),  # documentation (RFC 9637), which the standard library's tables do not know yet
 )
 _LOOKS_NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
-
-
-def _refusal(address: IPv4Address | IPv6Address) -> str | None:
-    claims = {
-        "it is unspecified": address.is_unspecified,
-        "it is loopback": address.is_loopback,
-        "it is link-local": address.is_link_local,
-        "it is multicast": address.is_multicast,
-        "it is a metadata service": address in _METADATA,
-        "it is private": address.is_private,
-        "it is reserved": address.is_reserved or any(address in network for network in _NOT_PUBLIC),
-        "it is not public": not address.is_global
-        or (isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST),
-    }
-    return next((reason for reason, holds in claims.items() if holds), None)
 
 
 def is_odd_host(host: str) -> bool:

@@ -6,7 +6,6 @@ from itertools import islice
 
 from leasehold.admin.documents import page_document, redriven_document
 from leasehold.admin.job_documents import Document, dead_letter_document, dead_letter_summary
-from leasehold.admin.others import DeadLetterFilter
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import ReasonBody, RedriveBody, RedriveManyBody
 from leasehold.api.idempotency import made_once
@@ -18,14 +17,15 @@ from leasehold.aws.api_access import Role
 @route("GET /api/dead-letters", Role.VIEWER, "DeadLetterPage")
 def list_dead_letters(call: Call, query: DeadLettersQuery) -> Document:
     """List open dead letters, those that failed last first."""
-    wanted = DeadLetterFilter(job_type=query.job_type, failed_from=query.failed_from, failed_to=query.failed_to)
-    return page_document(call.read.dead_letters(wanted, limit=query.limit, cursor=query.cursor), dead_letter_summary)
+    return page_document(
+        call.read.dead_letters(query.wanted, limit=query.limit, cursor=query.cursor), dead_letter_summary
+    )
 
 
 @route("POST /api/dead-letters/redrive", Role.OPERATOR, "RedrivenMany", takes_key=True)
 def redrive_dead_letters(call: Call, body: RedriveManyBody) -> Answer | Document:
     """Run the dead jobs that match again, the oldest first, at most 100 at once; or say which these are."""
-    wanted = DeadLetterFilter(job_type=body.job_type, failed_from=body.failed_from, failed_to=body.failed_to).as_options
+    wanted = body.wanted.as_options
     if body.dry_run:
         found = islice(call.queue.operator.dead_letters(**wanted), body.limit)
         return {"dry_run": True, "job_ids": [each.id for each in found]}

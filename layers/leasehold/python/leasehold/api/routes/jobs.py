@@ -137,8 +137,8 @@ def purge_job(call: Call, job_id: str, body: ReasonBody) -> Document:
 @route("GET /api/job-runs/{run_id}", Role.VIEWER, "Run")
 def get_run(call: Call, run_id: str) -> Document:
     """One run, by `<job id>.<number>`."""
-    view = call.read.run(run_id)
-    return running_runs(view.job)[0] if view.run is None else run_of_job(view.job, view.run)
+    job, run = call.read.run(run_id)
+    return running_runs(job)[0] if run is None else run_of_job(job, run)
 
 
 @route("POST /api/job-runs/{run_id}/retry", Role.OPERATOR, "Enqueued", statuses=(201, 200), takes_key=True)

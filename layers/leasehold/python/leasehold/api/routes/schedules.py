@@ -6,8 +6,8 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from leasehold.admin.documents import page_document, schedule_view_document
-from leasehold.admin.job_documents import Document
+from leasehold.admin.documents import page_document
+from leasehold.admin.job_documents import Document, schedule_document
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import BackfillBody, NewScheduleBody, ReasonBody, ScheduleBody, options_of
 from leasehold.api.operations import Call, route
@@ -29,7 +29,7 @@ MAX_SLOTS = 200
 @route("GET /api/schedules", Role.VIEWER, "SchedulePage")
 def list_schedules(call: Call, query: Paging) -> Document:
     """List schedules by name, each with its next run."""
-    return page_document(call.read.schedules(**dict(query)), schedule_view_document)
+    return page_document(call.read.schedules(**dict(query)), schedule_document)
 
 
 @route("POST /api/schedules", Role.ADMIN, "Schedule", statuses=(201,))
@@ -41,7 +41,7 @@ def create_schedule(call: Call, body: NewScheduleBody) -> Answer:
 @route("GET /api/schedules/{name}", Role.VIEWER, "Schedule")
 def get_schedule(call: Call, name: str, query: ScheduleQuery) -> Document:
     """One schedule with its next runs."""
-    return schedule_view_document(call.read.schedule(name, next_runs=query.next_runs))
+    return schedule_document(call.read.schedule(name, next_runs=query.next_runs))
 
 
 @route("GET /api/schedule-preview", Role.VIEWER, "SchedulePreview")
@@ -96,4 +96,4 @@ def backfill_schedule(call: Call, name: str, body: BackfillBody) -> Document:
 
 
 def _shown(schedule: Schedule, call: Call) -> Document:
-    return schedule_view_document(call.read.view_of_schedule(schedule))
+    return schedule_document(call.read.view_of_schedule(schedule))

@@ -16,6 +16,7 @@ from leasehold.cli.session import Session
 from leasehold.cli.terminal import Column, counted
 
 if TYPE_CHECKING:
+    from leasehold.admin.job_documents import Document
     from leasehold.audit.roots import Flaw, KeptRoots
 
 app = typer.Typer(no_args_is_help=True, help="Who did what, when and why: list, verify.")
@@ -70,30 +71,28 @@ def verify(
     """
     from leasehold.admin.documents import trail_document
 
-    checked, flawed = 0, []
+    checked = 0
+    found: dict[str, list[Flaw]] = {}
     with session.out.progress("verifying") as progress:
-        for name, flaws in session.admin.audit.verify(_named(target)):
-            checked += 1
+        for checked, (name, flaws) in enumerate(session.admin.audit.verify(_named(target)), 1):
             progress(checked, None)
-            if flaws:
-                flawed.append(trail_document(name, flaws))
+            found |= {name: flaws} if flaws else {}
     kept = None if without_roots else _kept_in(roots, session)
-    if kept is not None:
-        by_root: dict[str, list[Flaw]] = {}
-        for flaw in session.admin.audit.check_roots(kept):
-            by_root.setdefault(flaw.target, []).append(flaw)
-        flawed += [trail_document(name, flaws) for name, flaws in by_root.items()]
-    if session.out.as_json:
-        found = {"roots": len(kept.roots), "roots_from": kept.place} if kept else {"roots": 0, "roots_from": None}
-        session.out.document({"checked": checked, **found, "is_sound": not flawed, "flawed": flawed})
-    else:
-        for trail in flawed:
-            session.out.say(f"{trail['target']}: {'; '.join(map(str, trail['problems']))}")  # type: ignore[call-overload]
-        with_roots = f" and {counted(len(kept.roots), 'daily root')} from {kept.place}" if kept else ""
-        session.out.say(f"{counted(checked, 'trail')}{with_roots} checked, {len(flawed):,} flawed.")
-        if kept is None:
-            session.out.hint("Without daily roots: a trail that was written anew from its beginning does not show.")
-    if flawed:
+    for flaw in session.admin.audit.check_roots(kept) if kept else ():
+        found.setdefault(flaw.target, []).append(flaw)
+    document: Document = {
+        "checked": checked,
+        "roots": len(kept.roots) if kept else 0,
+        "roots_from": kept.place if kept else None,
+        "is_sound": not found,
+        "flawed": [trail_document(name, flaws) for name, flaws in found.items()],
+    }
+    problems = (f"{name}: {'; '.join(each.problem for each in flaws)}" for name, flaws in found.items())
+    with_roots = f" and {counted(len(kept.roots), 'daily root')} from {kept.place}" if kept else ""
+    session.out.done(document, *problems, f"{counted(checked, 'trail')}{with_roots} checked, {len(found):,} flawed.")
+    if kept is None:
+        session.out.hint("Without daily roots: a trail that was written anew from its beginning does not show.")
+    if found:
         raise typer.Exit(exits.FLAWED)
 
 

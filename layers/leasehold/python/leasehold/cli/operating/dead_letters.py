@@ -12,19 +12,17 @@ from typer import Argument, Option
 from leasehold.cli.command import command
 from leasehold.cli.operating.jobs import attempts
 from leasehold.cli.options import (
-    DryRun,
     JobTypeOption,
     Pages,
     PayloadFileOption,
-    Reason,
-    Yes,
     check_type,
     given,
+    option,
     past_moment,
     read_payload,
 )
 from leasehold.cli.pages import list_pages
-from leasehold.cli.session import Session
+from leasehold.cli.session import Acting, Previewing, Session
 from leasehold.cli.terminal import Column
 
 app = typer.Typer(no_args_is_help=True, help="Jobs that could not be done: list, show, redrive, discard.")
@@ -43,12 +41,10 @@ _DeadLetterId = Annotated[str, Argument(metavar="JOB_ID", help="The dead job's i
 @dataclass(frozen=True, kw_only=True)
 class _Which:
     job_type: JobTypeOption = None
-    failed_from: Annotated[
-        str | None,
-        Option("--since", help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."),
-        past_moment,
-    ] = None
-    failed_to: Annotated[str | None, Option("--until", help="Failed before then."), past_moment] = None
+    failed_from: str | None = option(
+        "--since", reads=past_moment, help="Failed from then on, e.g. 2026-11-15T09:30Z, or how long ago: 2h, 7d."
+    )
+    failed_to: str | None = option("--until", reads=past_moment, help="Failed before then.")
 
 
 @command(app, "list", example="leasehold dead-letters list --type daily_summary --since 1d")
@@ -77,10 +73,9 @@ def show(session: Session, job_id: _DeadLetterId) -> None:
     example="leasehold dead-letters redrive --type daily_summary --since 1d --reason 'the bug is mended'",
 )
 def redrive(
-    session: Session,
+    session: Previewing,
     job_ids: Annotated[list[str] | None, Argument(metavar="[JOB_ID]...", help="These dead jobs.")] = None,
     *,
-    reason: Reason = "",
     everything: Annotated[bool, Option("--all", help="All open dead letters.")] = False,
     which: _Which,
     limit: Annotated[int | None, Option(help="At most so many, the oldest first.")] = None,
@@ -88,8 +83,6 @@ def redrive(
         str | None, Option(metavar="JSON", help="Another payload for the one that is named, as `show` writes it.")
     ] = None,
     payload_file: PayloadFileOption = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
 ) -> None:
     """Run dead jobs again as new jobs: those named, or all that match, after a look and a confirmation.
 
@@ -109,19 +102,19 @@ def redrive(
             "Pass ids, or --type, --since, --until or --all.",
         )
     if job_ids:
-        bulk.redrive_these(session, job_ids, reason=reason, dry_run=dry_run, payload_text=edited)
+        bulk.redrive_these(session, job_ids, payload_text=edited)
         return
     now = session.now()
     asked = given(which, now)
     # What dies after the look was not looked at: it is left out.
     wanted = DeadLetterFilter(**asked | {"failed_to": min(asked["failed_to"] or now, now)})
-    bulk.redrive_matching(session, wanted, limit=limit, reason=reason, dry_run=dry_run, yes=yes)
+    bulk.redrive_matching(session, wanted, limit=limit)
 
 
 @command(app, "discard", example="leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")
-def discard(session: Session, job_id: _DeadLetterId, *, reason: Reason = "") -> None:
+def discard(session: Acting, job_id: _DeadLetterId) -> None:
     """Resolve a dead letter without running it again."""
     from leasehold.admin.job_documents import dead_letter_document
 
-    dead_letter = session.admin.queue.operator.discard(job_id, reason=reason)
+    dead_letter = session.admin.queue.operator.discard(job_id, reason=session.reason)
     session.out.done(dead_letter_document(dead_letter), f"{dead_letter.id} is discarded")

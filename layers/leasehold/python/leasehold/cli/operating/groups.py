@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument
 
 from leasehold.cli.command import command
 from leasehold.cli.operating.jobs import job_columns
-from leasehold.cli.options import Pages, Reason, Yes
+from leasehold.cli.options import Pages
 from leasehold.cli.pages import list_pages
-from leasehold.cli.session import Session
+from leasehold.cli.session import Asking, Session
 from leasehold.cli.terminal import Column
 
 if TYPE_CHECKING:
-    from leasehold.admin.job_documents import Document
     from leasehold.groups.model import Group
 
 app = typer.Typer(no_args_is_help=True, help="Jobs that belong together: list, show, members, cancel.")
 
 
-def _ended(document: Document) -> str:
-    total, left = document["total"], document["left"]
-    assert isinstance(total, int)
-    assert isinstance(left, int)
-    return f"{total - left}/{total}"
+def _ended(document: dict[str, Any]) -> str:
+    return f"{document['total'] - document['left']}/{document['total']}"
 
 
 GROUPS = (
@@ -68,11 +64,12 @@ def members(session: Session, group_id: _GroupId, pages: Pages) -> None:
 
 
 @command(app, "cancel", example="leasehold groups cancel import-2026-11-15 --reason 'wrong file' --yes")
-def cancel(session: Session, group_id: _GroupId, *, reason: Reason = "", yes: Yes = False) -> None:
+def cancel(session: Asking, group_id: _GroupId) -> None:
     """Cancel the members that wait, and ask those that run to stop."""
     group = session.admin.read.group(group_id)
-    session.confirm(f"Cancel the {group.left:,} members of {group_id} that have not ended?", yes=yes or group.has_ended)
-    _show(session, session.admin.queue.groups.cancel(group_id, reason=reason))
+    if not group.has_ended:
+        session.confirm(f"Cancel the {group.left:,} members of {group_id} that have not ended?")
+    _show(session, session.admin.queue.groups.cancel(group_id, reason=session.reason))
 
 
 def _show(session: Session, group: Group) -> None:

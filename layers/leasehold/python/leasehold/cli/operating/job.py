@@ -9,8 +9,16 @@ import typer
 from typer import Argument, Option
 
 from leasehold.cli.command import ShowsByDefault, command
-from leasehold.cli.options import JobIdArgument, Reason, Yes, complete_priority, given, length_of, moment, priority_of
-from leasehold.cli.session import Session
+from leasehold.cli.options import (
+    JobIdArgument,
+    complete_priority,
+    given,
+    length_of,
+    moment,
+    option,
+    priority_of,
+)
+from leasehold.cli.session import Acting, Asking, Session
 from leasehold.cli.terminal import priority_name
 
 if TYPE_CHECKING:
@@ -45,19 +53,19 @@ def _shown(document: Document) -> Document:
 
 
 @command(app, "run-now", example="leasehold job run-now JOB_ID --reason 'the customer waits'")
-def run_now(session: Session, job_id: JobIdArgument, *, reason: Reason = "") -> None:
+def run_now(session: Acting, job_id: JobIdArgument) -> None:
     """Have a waiting job due at once."""
-    _tell(session, session.admin.queue.reschedule(job_id, reason=reason), "is due now")
+    _tell(session, session.admin.queue.reschedule(job_id, reason=session.reason), "is due now")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _When:
-    run_at: Annotated[str | None, Option("--at", help="When, e.g. 2026-11-15T09:30Z."), moment] = None
-    run_in: Annotated[str | None, Option("--in", help="After so long, e.g. 2h."), length_of] = None
+    run_at: str | None = option("--at", reads=moment, help="When, e.g. 2026-11-15T09:30Z.")
+    run_in: str | None = option("--in", reads=length_of, help="After so long, e.g. 2h.")
 
 
 @command(app, "reschedule", example="leasehold job reschedule JOB_ID --in 2h --reason 'not in office hours'")
-def reschedule(session: Session, job_id: JobIdArgument, *, reason: Reason = "", when: _When) -> None:
+def reschedule(session: Acting, job_id: JobIdArgument, *, when: _When) -> None:
     """Have a waiting job due at another time."""
     from leasehold.kernel.errors import InvalidOptionError
 
@@ -65,44 +73,41 @@ def reschedule(session: Session, job_id: JobIdArgument, *, reason: Reason = "", 
         raise InvalidOptionError(
             (when.run_at, when.run_in), "a job is moved to one time", "Pass --at or --in; or use run-now."
         )
-    moved = session.admin.queue.reschedule(job_id, reason=reason, **given(when))
+    moved = session.admin.queue.reschedule(job_id, reason=session.reason, **given(when))
     _tell(session, moved, f"is due at {moved.due_at:%Y-%m-%d %H:%M:%SZ}")
 
 
 @command(app, "priority", example="leasehold job priority JOB_ID critical --reason 'the board waits'")
 def priority(
-    session: Session,
+    session: Acting,
     job_id: JobIdArgument,
     level: Annotated[str, Argument(help="low, normal, high or critical.", autocompletion=complete_priority)],
-    *,
-    reason: Reason = "",
 ) -> None:
     """Have a waiting job run among those of another priority."""
     wanted = priority_of(level)
-    moved = session.admin.queue.reprioritise(job_id, wanted, reason=reason)
+    moved = session.admin.queue.reprioritise(job_id, wanted, reason=session.reason)
     _tell(session, moved, f"has priority {wanted.name.lower()}")
 
 
 @command(app, "move", example="leasehold job move JOB_ID --before OTHER_ID --reason 'needed first'")
 def move(
-    session: Session,
+    session: Acting,
     job_id: JobIdArgument,
     *,
-    reason: Reason = "",
     before: Annotated[str | None, Option(metavar="JOB_ID", help="Directly before this job.")] = None,
     after: Annotated[str | None, Option(metavar="JOB_ID", help="Directly after this job.")] = None,
     to: Annotated[int | None, Option(metavar="N", help="As the n-th of those that wait: see `queue`.")] = None,
 ) -> None:
     """Let a waiting job run directly before or after another, with that one's priority and time; or as the n-th."""
-    moved = session.admin.queue.move(job_id, reason=reason, before=before, after=after, position=to)
+    moved = session.admin.queue.move(job_id, reason=session.reason, before=before, after=after, position=to)
     _tell(session, moved, f"runs {'before' if before else 'after'} {before or after}" if to is None else f"is at {to}")
 
 
 @command(app, "purge", example="leasehold job purge JOB_ID --reason 'the user asked to be forgotten' --yes")
-def purge(session: Session, job_id: JobIdArgument, *, reason: Reason = "", yes: Yes = False) -> None:
+def purge(session: Asking, job_id: JobIdArgument) -> None:
     """Forget the personal data of an ended job: payload, result and errors. It cannot be undone."""
-    session.confirm(f"Forget payload, result and errors of job {job_id} for good?", yes=yes)
-    _tell(session, session.admin.queue.operator.purge(job_id, reason=reason), "is purged")
+    session.confirm(f"Forget payload, result and errors of job {job_id} for good?")
+    _tell(session, session.admin.queue.operator.purge(job_id, reason=session.reason), "is purged")
 
 
 def _tell(session: Session, job: Job, text: str) -> None:

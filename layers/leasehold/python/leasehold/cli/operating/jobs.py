@@ -10,7 +10,7 @@ import typer
 from typer import Option
 
 from leasehold.cli.command import command
-from leasehold.cli.options import DEFAULT_LIMIT, JobIdArgument, Jobs, Limit, Pages, check_type, past_moment
+from leasehold.cli.options import DEFAULT_LIMIT, JobIdArgument, Jobs, Limit, Pages, check_type, option, past_moment
 from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Session
 from leasehold.cli.terminal import NOTHING, Column, cell, priority_name, relative
@@ -66,9 +66,9 @@ def _queue_columns(now: datetime) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Listed(Jobs):
-    ended_from: Annotated[str | None, Option("--ended-since", help="Ended from then on."), past_moment] = None
-    ended_to: Annotated[str | None, Option("--ended-until", help="Ended before then."), past_moment] = None
-    dedup_key: Annotated[str | None, Option("--key", help="With this dedup key.")] = None
+    ended_from: str | None = option("--ended-since", reads=past_moment, help="Ended from then on.")
+    ended_to: str | None = option("--ended-until", reads=past_moment, help="Ended before then.")
+    dedup_key: str | None = option("--key", help="With this dedup key.")
 
 
 @command(app, "jobs", example="leasehold jobs --type daily_summary --status failed --since 2h --queue dev")
@@ -110,8 +110,8 @@ def logs(session: Session, job_id: JobIdArgument) -> None:
 
     It finds the lines that name the job: all of ours, and what its handler writes by `context.logger`.
     """
+    from leasehold.admin.job_documents import picked, set_only
     from leasehold.aws.job_logs import job_log_lines
-    from leasehold.kernel.keys import to_text
 
     site = session.site()
     job = site.queue.get(job_id)
@@ -121,19 +121,10 @@ def logs(session: Session, job_id: JobIdArgument) -> None:
     )
     for line in lines:
         if session.out.as_json:
-            session.out.document(
-                {
-                    "at": to_text(line.at),
-                    "level": line.level,
-                    "function": line.function,
-                    "message": line.message,
-                    "fields": dict(line.fields),
-                    **({"text": line.text} if line.text else {}),
-                }
-            )
+            document = picked(line, "at", "level", "function", "message")
+            session.out.document({**document, "fields": dict(line.fields), **set_only(text=line.text or None)})
         else:
-            for each in shown(line):
-                session.out.say(each)
+            session.out.say(*shown(line))
     if not lines:
         session.out.hint(
             f"No line names it. It is {job.status}; CloudWatch shows lines some seconds after they were written, and "

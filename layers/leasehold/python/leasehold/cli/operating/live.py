@@ -34,7 +34,7 @@ def watch(session: Session, interval: timedelta, *, once: bool) -> None:
     if session.out.as_json:
         session.out.document(shown)
         while not once:
-            session.world.clock.sleep(interval)
+            session.clock.sleep(interval)
             session.out.document(live_overview(session.admin, session.now()))
     elif once or not console.is_terminal:
         console.print(render(shown, now, console))
@@ -43,7 +43,7 @@ def watch(session: Session, interval: timedelta, *, once: bool) -> None:
         try:
             with live:
                 while True:
-                    session.world.clock.sleep(interval)
+                    session.clock.sleep(interval)
                     now, trouble = session.now(), ""
                     try:
                         shown = live_overview(session.admin, now)

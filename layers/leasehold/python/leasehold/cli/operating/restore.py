@@ -10,8 +10,8 @@ import typer
 from typer import Argument, Option
 
 from leasehold.cli.command import command
-from leasehold.cli.options import DryRun, Reason, Yes, past_moment
-from leasehold.cli.session import Session
+from leasehold.cli.options import past_moment
+from leasehold.cli.session import Asking, Previewing, Session
 
 if TYPE_CHECKING:
     from leasehold.restore.settle import Report
@@ -32,14 +32,14 @@ def export(session: Session, folder: _Folder) -> None:
 
 
 @command(app, "load", example="leasehold restore load before-the-move --queue prod2 --reason 'we move to Ireland'")
-def load(session: Session, folder: _Folder, *, reason: Reason = "", yes: Yes = False) -> None:
+def load(session: Asking, folder: _Folder) -> None:
     """Fill the tables of a deployment from an export. It is halted first, and what is there is never overwritten."""
     from leasehold.restore.files import load as fill
 
     services = session.admin.services
-    session.confirm(f"Halt {services.store.table.name} and load {folder} into it?", yes=yes)
+    session.confirm(f"Halt {services.store.table.name} and load {folder} into it?")
     with session.out.progress("loading") as progress:
-        loaded = fill(folder, services, reason=reason, progress=progress)
+        loaded = fill(folder, services, reason=session.reason, progress=progress)
     text = (
         f"Loaded {loaded.loaded:,} records; {loaded.there:,} were there. It is halted. Next: leasehold restore settle"
     )
@@ -50,9 +50,8 @@ def load(session: Session, folder: _Folder, *, reason: Reason = "", yes: Yes = F
     app, "settle", example="leasehold restore settle --at 2026-11-15T09:30Z --old old-tables --reason 'the bad deploy'"
 )
 def settle(
-    session: Session,
+    session: Previewing,
     *,
-    reason: Reason = "",
     at: Annotated[str, Option(help="The moment that was restored: a time, or how long ago: 2h.")],
     old: Annotated[
         Path | None, Option(metavar="FOLDER", help="An export of the old tables, where they can still be read.")
@@ -61,8 +60,6 @@ def settle(
         str | None,
         Option(metavar="run|cancel", help="What becomes of jobs of which nobody knows whether they ran since."),
     ] = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
 ) -> None:
     """Find the jobs that ran after the restored moment, and cancel them: none is run again without being asked.
 
@@ -76,13 +73,13 @@ def settle(
         raise InvalidOptionError(unknown, "--unknown says what becomes of such jobs", "Use run or cancel.")
     moment = past_moment(at, session.now(), what="--at")
     services = session.admin.services
-    if dry_run:
+    if session.dry_run:
         report = look(moment, services, old=old)
     else:
-        session.confirm(f"Halt {services.store.table.name} and cancel the jobs that ran since {at}?", yes=yes)
+        session.confirm(f"Halt {services.store.table.name} and cancel the jobs that ran since {at}?")
         chosen = None if unknown is None else Unknown(unknown)
-        report = put_right(moment, services, reason=reason, old=old, unknown=chosen)
-    session.out.done({"dry_run": dry_run, **_document(report)}, _told(report, dry_run=dry_run))
+        report = put_right(moment, services, reason=session.reason, old=old, unknown=chosen)
+    session.out.done({"dry_run": session.dry_run, **_document(report)}, *_told(report, dry_run=session.dry_run))
 
 
 def _document(report: Report) -> dict[str, object]:
@@ -94,8 +91,8 @@ def _document(report: Report) -> dict[str, object]:
     return document
 
 
-def _told(report: Report, *, dry_run: bool) -> str:
-    lines = [
+def _told(report: Report, *, dry_run: bool) -> list[str]:
+    return [
         f"{len(report.ran):,} jobs ran since and {'would be' if dry_run else 'are'} cancelled here:",
         *(f"  {each.job_id}  {each.job_type}  {each.then} then, {each.since} since" for each in report.ran),
         f"{len(report.made):,} jobs were made since, and are only in the old tables:",
@@ -105,4 +102,3 @@ def _told(report: Report, *, dry_run: bool) -> str:
         f"{len(report.schedules):,} schedules go on with their next slot: {', '.join(report.schedules) or 'none'}",
         f"{report.goes_on:,} other jobs go on when you resume: leasehold resume",
     ]
-    return "\n".join(lines)

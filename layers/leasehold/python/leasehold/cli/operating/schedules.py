@@ -11,20 +11,16 @@ from typer import Argument, Option
 
 from leasehold.cli.command import command
 from leasehold.cli.options import (
-    DryRun,
     MadeJobTypeOption,
     Pages,
-    PayloadFileOption,
-    PayloadOption,
-    PriorityOption,
-    Reason,
-    Yes,
+    Preset,
     given,
     length_of,
+    option,
     past_moment,
 )
 from leasehold.cli.pages import list_pages
-from leasehold.cli.session import Session
+from leasehold.cli.session import Acting, Previewing, Session
 from leasehold.cli.terminal import NOTHING, Column, cell, length, short_time
 
 if TYPE_CHECKING:
@@ -69,30 +65,26 @@ _Name = Annotated[str, Argument(metavar="NAME", help="The schedule's name.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Plan:
-    """Fields are named as what makes a schedule calls them."""
-
+class _Plan(Preset):
     job: MadeJobTypeOption = None
-    payload: PayloadOption = None
-    payload_file: PayloadFileOption = None
-    template: Annotated[str | None, Option(help="Make its jobs from this template.")] = None
-    every: Annotated[str | None, Option(help="At a rate, e.g. 30m, 1h or 1d."), length_of] = None
-    cron: Annotated[str | None, Option(help="By a five-field cron line, e.g. '0 9 * * 1-5'.")] = None
-    timezone: Annotated[str | None, Option(help="Of the cron line, e.g. Europe/Berlin; UTC by default.")] = None
-    on_dst_gap: Annotated[str | None, Option(help="Times that a clock change leaves out: once or skip.")] = None
-    on_dst_overlap: Annotated[str | None, Option(help="Times that come twice: once, both or skip.")] = None
-    missed: Annotated[str | None, Option(help="Slots that passed in an outage: latest, all or skip.")] = None
-    missed_window: Annotated[str | None, Option(help="How far back --missed all goes, e.g. 1d."), length_of] = None
-    overlap: Annotated[str | None, Option(help="While the last job has not ended: skip, queue or allow.")] = None
-    priority: PriorityOption = None
+    template: str | None = option(help="Make its jobs from this template.")
+    every: str | None = option(reads=length_of, help="At a rate, e.g. 30m, 1h or 1d.")
+    cron: str | None = option(help="By a five-field cron line, e.g. '0 9 * * 1-5'.")
+    timezone: str | None = option(help="Of the cron line, e.g. Europe/Berlin; UTC by default.")
+    on_dst_gap: str | None = option(help="Times that a clock change leaves out: once or skip.")
+    on_dst_overlap: str | None = option(help="Times that come twice: once, both or skip.")
+    missed: str | None = option(help="Slots that passed in an outage: latest, all or skip.")
+    missed_window: str | None = option(reads=length_of, help="How far back --missed all goes, e.g. 1d.")
+    overlap: str | None = option(help="While the last job has not ended: skip, queue or allow.")
+    enabled: bool | None = option("--enabled/--disabled", help="Whether its slots are run; from the start by default.")
 
 
 @command(app, "list", example="leasehold schedules list")
 def list_schedules(session: Session, pages: Pages) -> None:
     """List schedules by name, each with its next run."""
-    from leasehold.admin.documents import schedule_view_document
+    from leasehold.admin.job_documents import schedule_document
 
-    list_pages(session.admin.read.schedules, schedule_view_document, SCHEDULES, session.out, pages)
+    list_pages(session.admin.read.schedules, schedule_document, SCHEDULES, session.out, pages)
 
 
 @command(app, "show", example="leasehold schedules show nightly --next 10")
@@ -108,74 +100,58 @@ def show(
     "create",
     example="leasehold schedules create nightly --type daily_summary --cron '0 3 * * *' --reason 'asked for'",
 )
-def create(
-    session: Session,
-    name: _Name,
-    *,
-    reason: Reason = "",
-    plan: _Plan,
-    disabled: Annotated[bool, Option("--disabled", help="Make it, but run no slots yet.")] = False,
-) -> None:
+def create(session: Acting, name: _Name, plan: _Plan) -> None:
     """Run a job at every slot of a rate or of a cron line."""
-    session.admin.queue.schedules.create(name, enabled=not disabled, reason=reason, **given(plan))
+    wanted = given(plan) | {"enabled": plan.enabled is not False}
+    session.admin.queue.schedules.create(name, reason=session.reason, **wanted)
     _show(session, name)
 
 
 @command(app, "update", example="leasehold schedules update nightly --cron '0 4 * * *' --reason 'later is fine'")
-def update(
-    session: Session,
-    name: _Name,
-    *,
-    reason: Reason = "",
-    plan: _Plan,
-    enabled: Annotated[bool | None, Option("--enabled/--disabled", help="Whether its slots are run.")] = None,
-) -> None:
+def update(session: Acting, name: _Name, plan: _Plan) -> None:
     """Change what is passed and leave the rest. A new rate or line counts from now on."""
-    session.admin.queue.schedules.update(name, enabled=enabled, reason=reason, **given(plan))
+    session.admin.queue.schedules.update(name, reason=session.reason, **given(plan))
     _show(session, name)
 
 
 @command(app, "pause", example="leasehold schedules pause nightly --reason 'the source is down'")
-def pause(session: Session, name: _Name, *, reason: Reason = "") -> None:
+def pause(session: Acting, name: _Name) -> None:
     """Run no slots until it is resumed; also of a schedule that is deployed."""
-    session.admin.queue.schedules.pause(name, reason=reason)
+    session.admin.queue.schedules.pause(name, reason=session.reason)
     _show(session, name)
 
 
 @command(app, "resume", example="leasehold schedules resume nightly --reason 'the source is back'")
-def resume(session: Session, name: _Name, *, reason: Reason = "") -> None:
+def resume(session: Acting, name: _Name) -> None:
     """Go on with the next slot; those that passed meanwhile are for `backfill`."""
-    session.admin.queue.schedules.resume(name, reason=reason)
+    session.admin.queue.schedules.resume(name, reason=session.reason)
     _show(session, name)
 
 
 @command(app, "delete", example="leasehold schedules delete nightly --reason 'nobody reads it'")
-def delete(session: Session, name: _Name, *, reason: Reason = "") -> None:
+def delete(session: Acting, name: _Name) -> None:
     """Remove a schedule. Its jobs stay."""
-    session.admin.queue.schedules.delete(name, reason=reason)
+    session.admin.queue.schedules.delete(name, reason=session.reason)
     session.out.done({"name": name, "deleted": True}, f"{name} is deleted")
 
 
 @command(app, "trigger", example="leasehold schedules trigger nightly --reason 'needed before tonight'")
-def trigger(session: Session, name: _Name, *, reason: Reason = "") -> None:
+def trigger(session: Acting, name: _Name) -> None:
     """Run it once now, outside of its plan; prints the job's id. Twice within a minute makes one job."""
-    job_id = session.admin.queue.schedules.trigger(name, reason=reason)
+    job_id = session.admin.queue.schedules.trigger(name, reason=session.reason)
     session.out.done({"job_id": job_id}, job_id)
 
 
 @command(app, "backfill", example="leasehold schedules backfill nightly --from 7d --dry-run --reason 'the outage'")
 def backfill(
-    session: Session,
+    session: Previewing,
     name: _Name,
     *,
-    reason: Reason = "",
     from_: Annotated[str, Option("--from", help="The first slot: a time, or how long ago: 2h, 7d.")],
     to: Annotated[str | None, Option(help="The last slot; now by default.")] = None,
     beyond_retention: Annotated[
         bool, Option("--beyond-retention", help="Also slots so old that nobody knows whether they were run before.")
     ] = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
 ) -> None:
     """Make the jobs of past slots that have none, after a look and a confirmation."""
     from leasehold.kernel.keys import to_text
@@ -185,15 +161,17 @@ def backfill(
     end = now if to is None else past_moment(to, now, what="--to")
     schedules = session.admin.queue.schedules
     missing = [to_text(slot) for slot in schedules.missing_runs(name, start, end, beyond_retention=beyond_retention)]
-    if dry_run or not missing:
-        document = {"name": name, "dry_run": dry_run, "missing": len(missing), "slots": missing}
+    if session.dry_run or not missing:
+        document = {"name": name, "dry_run": session.dry_run, "missing": len(missing), "slots": missing}
         session.out.done(document, _told(missing) if missing else "Every slot has its job.")
         return
-    if not yes:
+    if not session.yes:
         session.out.hint(_told(missing))
-    session.confirm(f"Make {len(missing):,} jobs of {name}?", yes=yes)
+    session.confirm(f"Make {len(missing):,} jobs of {name}?")
     with session.out.progress("backfilling") as progress:
-        made = schedules.backfill(name, start, end, reason=reason, beyond_retention=beyond_retention, progress=progress)
+        made = schedules.backfill(
+            name, start, end, reason=session.reason, beyond_retention=beyond_retention, progress=progress
+        )
     session.out.done({"name": name, "made": len(made), "job_ids": list(made)}, f"Made {len(made):,} jobs.")
 
 
@@ -204,9 +182,9 @@ def _told(missing: list[str]) -> str:
 
 def _show(session: Session, name: str, *, next_runs: int = 5) -> None:
     """As it is now, with its coming runs."""
-    from leasehold.admin.documents import schedule_view_document
+    from leasehold.admin.job_documents import schedule_document
 
-    document = schedule_view_document(session.admin.read.schedule(name, next_runs=next_runs))
+    document = schedule_document(session.admin.read.schedule(name, next_runs=next_runs))
     lengths = {
         name: length(timedelta(seconds=each))
         for name in ("every", "missed_window")

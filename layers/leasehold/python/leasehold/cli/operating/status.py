@@ -61,10 +61,10 @@ def console(
 
     It works with your own AWS credentials, and lets in only who opens the address that it prints.
     """
-    from leasehold.console.server import console_of
+    from leasehold.console.server import ConsoleServer
 
-    server = console_of(session.admin.services, name=session.queue_name, port=port, open_roots=session.root_archive)
-    session.out.done({"url": server.url}, f"The console of {server.name} is open at\n{server.url}")
+    server = ConsoleServer(session.admin.services, name=session.queue_name, port=port, open_roots=session.root_archive)
+    session.out.done({"url": server.url}, f"The console of {server.name} is open at", server.url)
     session.out.hint("Whoever knows this address can act as you: keep it to yourself. Ctrl-C ends it.")
     with suppress(KeyboardInterrupt):
         server.serve_forever()

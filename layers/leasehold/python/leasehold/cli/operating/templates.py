@@ -14,15 +14,12 @@ from leasehold.cli.options import (
     JobTypeArgument,
     MadeJobTypeOption,
     Pages,
-    PayloadFileOption,
-    PayloadOption,
-    PriorityOption,
-    Reason,
-    delays_of,
+    PresetWithTries,
     given,
+    option,
 )
 from leasehold.cli.pages import list_pages
-from leasehold.cli.session import Session
+from leasehold.cli.session import Acting, Session
 from leasehold.cli.terminal import Column
 
 if TYPE_CHECKING:
@@ -41,18 +38,8 @@ _Name = Annotated[str, Argument(metavar="NAME", help="The template's name.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Preset:
-    payload: PayloadOption = None
-    payload_file: PayloadFileOption = None
-    priority: PriorityOption = None
-    max_attempts: Annotated[int | None, Option(help="How often its jobs are tried.")] = None
-    retry: Annotated[
-        str | None,
-        Option("--retry-delays", help="Delays between attempts, e.g. 10s,1m,5m; the last one repeats."),
-        delays_of,
-    ] = None
-    webhook: Annotated[str | None, Option(help="An https address that is told of each run's end.")] = None
-    description: Annotated[str | None, Option(help="What it is for.")] = None
+class _Preset(PresetWithTries):
+    description: str | None = option(help="What it is for.")
 
 
 @command(app, "list", example="leasehold templates list")
@@ -74,17 +61,16 @@ def show(session: Session, name: _Name) -> None:
     "create",
     example="""leasehold templates create nightly daily_summary --payload '{"style": "long"}' --reason 'asked for'""",
 )
-def create(session: Session, name: _Name, job_type: JobTypeArgument, *, reason: Reason = "", preset: _Preset) -> None:
+def create(session: Acting, name: _Name, job_type: JobTypeArgument, *, preset: _Preset) -> None:
     """Make a template. What is left out is left to the job type."""
-    _show(session, session.admin.queue.templates.create(name, job_type, reason=reason, **given(preset)))
+    _show(session, session.admin.queue.templates.create(name, job_type, reason=session.reason, **given(preset)))
 
 
 @command(app, "update", example="leasehold templates update nightly --priority low --reason 'not urgent'")
 def update(
-    session: Session,
+    session: Acting,
     name: _Name,
     *,
-    reason: Reason = "",
     job_type: MadeJobTypeOption = None,
     preset: _Preset,
     remove: Annotated[
@@ -93,13 +79,13 @@ def update(
 ) -> None:
     """Change what is passed and leave the rest; a payload replaces all defaults."""
     update = session.admin.queue.templates.update
-    _show(session, update(name, job=job_type, remove=remove or (), reason=reason, **given(preset)))
+    _show(session, update(name, job=job_type, remove=remove or (), reason=session.reason, **given(preset)))
 
 
 @command(app, "delete", example="leasehold templates delete nightly --reason 'nobody uses it'")
-def delete(session: Session, name: _Name, *, reason: Reason = "") -> None:
+def delete(session: Acting, name: _Name) -> None:
     """Remove a template; its jobs stay as they are."""
-    session.admin.queue.templates.delete(name, reason=reason)
+    session.admin.queue.templates.delete(name, reason=session.reason)
     session.out.done({"name": name, "deleted": True}, f"{name} is deleted")
 
 

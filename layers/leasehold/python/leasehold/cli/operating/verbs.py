@@ -10,53 +10,41 @@ from typer import Argument, Option
 
 from leasehold.cli.command import command
 from leasehold.cli.options import (
-    DryRun,
     Jobs,
     JobTypeArgument,
-    PayloadFileOption,
-    PayloadOption,
+    PresetWithTries,
     PriorityOption,
-    Reason,
-    Yes,
     complete_job_type,
-    delays_of,
     given,
     length_of,
     moment,
     on_duplicate_of,
+    option,
     priority_of,
     window_of,
 )
-from leasehold.cli.session import Session
+from leasehold.cli.session import Acting, Asking, Previewing
 
 app = typer.Typer()
 control_app = typer.Typer()
 
 
 @dataclass(frozen=True, kw_only=True)
-class _New:
-    """Fields are named as those of a NewJob."""
-
-    payload: PayloadOption = None
-    payload_file: PayloadFileOption = None
-    template: Annotated[str | None, Option(help="Take type, payload and options from this template.")] = None
-    run_at: Annotated[str | None, Option("--at", help="When, e.g. 2026-11-15T09:30Z; now by default."), moment] = None
-    run_in: Annotated[str | None, Option("--in", help="After so long, e.g. 2h."), length_of] = None
-    start_by: Annotated[str | None, Option(help="Not after this time: a job that is late is cancelled."), moment] = None
-    dedup_key: Annotated[str | None, Option(help="At most one job with this key.")] = None
-    dedup_window: Annotated[
-        str | None, Option(help="day, day:Europe/Berlin, or a time like 24h; until it ends by default."), window_of
-    ] = None
-    on_duplicate: Annotated[
-        str,
-        Option(help="If the key is taken: return_existing, raise or replace."),
-        on_duplicate_of,
-    ] = "return_existing"
-    priority: PriorityOption = None
-    max_attempts: Annotated[int | None, Option(help="How often it is tried.")] = None
-    retry: Annotated[str | None, Option("--retry-delays", help="Delays of its own, e.g. 10s,1m,5m."), delays_of] = None
-    concurrency_key: Annotated[str | None, Option(help="What limits per key count.")] = None
-    webhook: Annotated[str | None, Option(help="An https address that is told of each run's end.")] = None
+class _New(PresetWithTries):
+    template: str | None = option(help="Take type, payload and options from this template.")
+    run_at: str | None = option("--at", reads=moment, help="When, e.g. 2026-11-15T09:30Z; now by default.")
+    run_in: str | None = option("--in", reads=length_of, help="After so long, e.g. 2h.")
+    start_by: str | None = option(reads=moment, help="Not after this time: a job that is late is cancelled.")
+    dedup_key: str | None = option(help="At most one job with this key.")
+    dedup_window: str | None = option(
+        reads=window_of, help="day, day:Europe/Berlin, or a time like 24h; until it ends by default."
+    )
+    on_duplicate: str = option(
+        default="return_existing",
+        reads=on_duplicate_of,
+        help="If the key is taken: return_existing, raise or replace.",
+    )
+    concurrency_key: str | None = option(help="What limits per key count.")
 
 
 @command(
@@ -65,13 +53,12 @@ class _New:
     example="""leasehold enqueue daily_summary --payload '{"user_id": "ada"}' --in 2h --reason 'ada asked'""",
 )
 def enqueue(
-    session: Session,
+    session: Acting,
     job_type: Annotated[
         str | None,
         Argument(metavar="TYPE", help="The job type; may be left to --template.", autocompletion=complete_job_type),
     ] = None,
     *,
-    reason: Reason = "",
     new: _New,
 ) -> None:
     """Put a job into the queue, now or for later; prints its id."""
@@ -81,7 +68,7 @@ def enqueue(
     options = given(new)
     on_duplicate = options.pop("on_duplicate")
     wanted = NewJob(job=job_type, **options)
-    made = session.admin.queue.operator.enqueue(wanted, reason=reason, on_duplicate=on_duplicate)
+    made = session.admin.queue.operator.enqueue(wanted, reason=session.reason, on_duplicate=on_duplicate)
     session.out.done(enqueued_document(made), made.job_id)
     if not made.created:
         session.out.hint("The dedup key is taken: this is the job that holds it.")
@@ -91,10 +78,9 @@ def enqueue(
 
 @dataclass(frozen=True, kw_only=True)
 class _Cancelled(Jobs):
-    statuses: Annotated[
-        list[str] | None,
-        Option("--status", help="pending and failed, unless it is said; in_progress asks those that run to stop."),
-    ] = None
+    statuses: list[str] | None = option(
+        "--status", help="pending and failed, unless it is said; in_progress asks those that run to stop."
+    )
 
 
 @command(
@@ -103,14 +89,11 @@ class _Cancelled(Jobs):
     example="leasehold cancel --type daily_summary --created-since 1h --reason 'enqueued twice' --dry-run",
 )
 def cancel(
-    session: Session,
+    session: Previewing,
     job_ids: Annotated[list[str] | None, Argument(metavar="[JOB_ID]...", help="These jobs.")] = None,
     *,
-    reason: Reason = "",
     which: _Cancelled,
     limit: Annotated[int, Option(help="At most so many, the newest first; up to 1,000.")] = 100,
-    dry_run: DryRun = False,
-    yes: Yes = False,
 ) -> None:
     """Cancel jobs that have not started; those that run are asked to stop, and not tried again.
 
@@ -121,21 +104,20 @@ def cancel(
     from leasehold.kernel.errors import InvalidOptionError
 
     wanted = which.wanted(session.now())
-    if (wanted != JobFilter() or dry_run) if job_ids else wanted == JobFilter():
+    if (wanted != JobFilter() or session.dry_run) if job_ids else wanted == JobFilter():
         given = job_ids or "nothing"
         raise InvalidOptionError(given, "jobs are named or filtered", "Pass ids, or filters; --dry-run is for these.")
     if job_ids:
-        bulk.cancel_these(session, job_ids, reason=reason)
+        bulk.cancel_these(session, job_ids)
     else:
-        bulk.cancel_matching(session, wanted, reason=reason, limit=limit, dry_run=dry_run, yes=yes)
+        bulk.cancel_matching(session, wanted, limit=limit)
 
 
 @command(app, "retry", example="leasehold retry JOB_ID --priority high --reason 'the bug is mended'")
 def retry(
-    session: Session,
+    session: Acting,
     job_id: Annotated[str, Argument(metavar="JOB_ID", help="The job's id, or that of a failed run, like JOB_ID.2.")],
     *,
-    reason: Reason = "",
     priority: PriorityOption = None,
 ) -> None:
     """Run a waiting job now, or an ended one again as a new job; prints its id."""
@@ -143,7 +125,7 @@ def retry(
 
     queue, wanted = session.admin.queue, None if priority is None else priority_of(priority)
     retry = queue.retry_run if "." in job_id else queue.retry
-    again = retry(job_id, reason=reason, priority=wanted)
+    again = retry(job_id, reason=session.reason, priority=wanted)
     session.out.done(enqueued_document(again), again.job_id)
     if again.created:
         session.out.hint("It is a new job.")
@@ -154,25 +136,25 @@ def retry(
 
 
 @command(control_app, "halt", example="leasehold halt --reason 'bad deploy'")
-def halt(session: Session, *, reason: Reason = "", yes: Yes = False) -> None:
+def halt(session: Asking) -> None:
     """Stop the whole system: nothing is enqueued or started until it is resumed. What runs finishes."""
-    session.confirm("Halt the whole system?", yes=yes)
-    changed = session.admin.queue.operator.halt(reason=reason)
+    session.confirm("Halt the whole system?")
+    changed = session.admin.queue.operator.halt(reason=session.reason)
     text = "The system is halted. To go on: leasehold resume" if changed else "It was halted already."
     session.out.done({"halted": True, "changed": changed}, text)
 
 
 @command(control_app, "pause", example="leasehold pause daily_summary --reason 'the mail server is down'")
-def pause(session: Session, job_type: JobTypeArgument, *, reason: Reason = "") -> None:
+def pause(session: Acting, job_type: JobTypeArgument) -> None:
     """Start no more jobs of one type. They can still be enqueued, and what runs finishes."""
-    changed = session.admin.queue.operator.pause(job_type, reason=reason)
+    changed = session.admin.queue.operator.pause(job_type, reason=session.reason)
     text = f"{job_type} is paused." if changed else f"{job_type} was paused already."
     session.out.done({"job_type": job_type, "paused": True, "changed": changed}, text)
 
 
 @command(control_app, "resume", example="leasehold resume daily_summary --reason 'the mail server is back'")
 def resume(
-    session: Session,
+    session: Acting,
     job_type: Annotated[
         str | None,
         Argument(
@@ -181,15 +163,13 @@ def resume(
             autocompletion=complete_job_type,
         ),
     ] = None,
-    *,
-    reason: Reason = "",
 ) -> None:
     """Lift the pause of a type, by hand or by its circuit breaker; without a type, the halt of the system."""
     if job_type is None:
-        changed = session.admin.queue.operator.resume(reason=reason)
+        changed = session.admin.queue.operator.resume(reason=session.reason)
         text = "The system goes on." if changed else "It was not halted."
         session.out.done({"halted": False, "changed": changed}, text)
         return
-    changed = session.admin.queue.operator.unpause(job_type, reason=reason)
+    changed = session.admin.queue.operator.unpause(job_type, reason=session.reason)
     text = f"{job_type} goes on." if changed else f"{job_type} was not paused."
     session.out.done({"job_type": job_type, "paused": False, "changed": changed}, text)

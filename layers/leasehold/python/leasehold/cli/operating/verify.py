@@ -10,7 +10,6 @@ from typer import Option
 
 from leasehold.cli import exits
 from leasehold.cli.command import command
-from leasehold.cli.options import Yes
 from leasehold.cli.session import Session
 from leasehold.cli.terminal import Column
 
@@ -21,17 +20,17 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _COLUMNS = (
-    Column("phase", lambda each: str(each["phase"])),
-    Column("check", lambda each: str(each["name"])),
-    Column("outcome", lambda each: str(each["outcome"])),
+    Column("phase", "phase"),
+    Column("check", "name"),
+    Column("outcome", "outcome"),
     Column("took", lambda each: f"{each['seconds']:.1f} s"),
-    Column("what was seen", lambda each: str(each["detail"])),
+    Column("what was seen", "detail"),
 )
 
 
 @command(app, "verify", example="leasehold verify --queue dev")
 def verify(
-    session: Session,
+    session: Annotated[Session, "yes"],
     *,
     phase: Annotated[
         list[str] | None,
@@ -41,7 +40,6 @@ def verify(
         Path | None,
         Option(metavar="FILE", help="Write the report here, redacted: for docs/real-aws, or to show to others."),
     ] = None,
-    yes: Yes = False,
 ) -> None:
     """Prove this deployment on its account: settings, rights, statements, real jobs, metrics. Asks first.
 
@@ -59,7 +57,7 @@ def verify(
     site = session.site()
     for line in WHAT_IT_DOES.format(queue=site.name).splitlines():
         session.out.hint(line)
-    session.confirm(f"Verify {site.name}?", yes=yes)
+    session.confirm(f"Verify {site.name}?")
     report = prove(site, phases=phase or CHOSEN, say=session.out.hint)
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -71,17 +69,16 @@ def verify(
 
 def _show(session: Session, report: Report) -> None:
     document = report.document()
-    if session.out.as_json:
-        session.out.document(document)
-        return
-    session.out.table(_COLUMNS, cast("list[Document]", document["checks"]))
-    session.out.say(f"{len(report.wrong)} of {len(report.checks)} checks found something wrong.")
-    for each in report.wrong:
-        session.out.say(f"  {each.phase}: {each.name}: {each.detail}")
-    session.out.say("Left behind:" if report.leftovers else "Nothing is left behind.")
-    for left in report.leftovers:
-        session.out.say(f"  {left}")
+    if not session.out.as_json:
+        session.out.table(_COLUMNS, cast("list[Document]", document["checks"]))
     because = "Not proven: see what is wrong or was not shown."
     if report.engine != "AWS":
         because = f"Not proven on AWS: this ran on {report.engine}."
-    session.out.say("Proven on AWS." if report.is_proven else because)
+    session.out.done(
+        document,
+        f"{len(report.wrong)} of {len(report.checks)} checks found something wrong.",
+        *(f"  {each.phase}: {each.name}: {each.detail}" for each in report.wrong),
+        "Left behind:" if report.leftovers else "Nothing is left behind.",
+        *(f"  {left}" for left in report.leftovers),
+        "Proven on AWS." if report.is_proven else because,
+    )

@@ -48,6 +48,6 @@ def table_config() -> Config:
         max_pool_connections=16,
         tcp_keepalive=True,
         # A tenth of a call's CPU. Requests are made by this library, of values that were checked before; what callers
-        # bring along is checked in foreign.py.
+        # bring along is checked by `check_foreign`.
         parameter_validation=False,
     )

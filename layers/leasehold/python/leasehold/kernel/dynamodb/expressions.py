@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
@@ -190,29 +191,19 @@ def to_item(record: Mapping[str, Attribute]) -> Item:
 
 def from_value(value: AttributeValue) -> Attribute:
     match value:
-        case {"S": text}:
-            return cast("str", text)
+        case {"S": plain} | {"BOOL": plain}:
+            return cast("str | bool", plain)
         case {"N": number}:
             return int(number)
-        case {"BOOL": flag}:
-            return cast("bool", flag)
         case {"B": data}:
-            return _bytes_of(data)
+            # The client decodes them; a stream's record that came through Lambda has them as base64.
+            return data if isinstance(data, bytes) else b64decode(data)
         case {"L": values}:
             return [from_value(each) for each in values]
         case {"M": item}:
             return from_item(item)
         case _:
             raise TypeError(f"Leasehold writes no attribute like {value!r}; who changed this item?")
-
-
-def _bytes_of(data: bytes | str) -> bytes:
-    """The client decodes them; a stream's record that came through Lambda has them as base64."""
-    if isinstance(data, bytes):
-        return data
-    from base64 import b64decode
-
-    return b64decode(data)
 
 
 def from_item(item: Mapping[str, AttributeValue]) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from itertools import batched
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
@@ -14,6 +14,7 @@ from leasehold.kernel.dynamodb.expressions import (
     REFUSED,
     THROTTLES,
     UNTAKEN,
+    check_foreign,
     from_item,
     insert_statement,
     key_condition,
@@ -52,6 +53,12 @@ KEYS_PER_BATCH = 100
 _CONFLICT_TRIES = 8
 _FIRST_PAUSE = 0.025
 _LONGEST_PAUSE = 1.0
+# The call that makes a change by itself, and what it is asked to return.
+_OPERATIONS: dict[type, tuple[str, Request]] = {
+    Put: ("put_item", {}),
+    Update: ("update_item", {"ReturnValues": "ALL_NEW"}),
+    Delete: ("delete_item", {"ReturnValues": "ALL_OLD"}),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +81,10 @@ class DynamoTable:
     ) -> None:
         self._client = client
         self._names = names
+        self.name = names.jobs
         self._sleep = sleep
         self._random_source = random_source
         self._takes_inserts = True
-
-    @property
-    def name(self) -> str:
-        return self._names.jobs
 
     def get(self, key: Key) -> Record | None:
         answer = self._call(
@@ -136,18 +140,10 @@ class DynamoTable:
             yield from map(from_item, answer["Items"])
 
     def write(self, change: Change) -> Record:
-        request = {"TableName": self._names.of(change.key.table), **write_request(change)}
-        match change:
-            case Put():
-                self._call("put_item", request)
-                return change.item
-            case Update():
-                return from_item(self._call("update_item", {**request, "ReturnValues": "ALL_NEW"})["Attributes"])
-            case Delete():
-                answer = self._call("delete_item", {**request, "ReturnValues": "ALL_OLD"})
-                return from_item(answer.get("Attributes", {}))
-            case _:
-                assert_never(change)
+        operation, returned = _OPERATIONS[type(change)]
+        request = {"TableName": self._names.of(change.key.table), **write_request(change), **returned}
+        answer = self._call(operation, request)
+        return change.item if isinstance(change, Put) else from_item(answer.get("Attributes", {}))
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
         refused: list[Exception | None] = [StatementRefused("refused before")] * len(puts)
@@ -172,8 +168,6 @@ class DynamoTable:
 
     def transact(self, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()) -> None:
         if foreign:
-            from leasehold.kernel.dynamodb.expressions import check_foreign
-
             check_foreign(self._client, foreign)
         elif only_inserts(changes) and self._execute_transaction(changes, token):
             return
@@ -183,9 +177,8 @@ class DynamoTable:
 
     def transact_items(self, changes: Sequence[Change]) -> list[Request]:
         """Changes as items of TransactWriteItems, also for a caller's own transaction."""
-        kinds = {Put: "Put", Update: "Update", Delete: "Delete"}
         return [
-            {kinds[type(change)]: {"TableName": self._names.of(change.key.table), **write_request(change)}}
+            {type(change).__name__: {"TableName": self._names.of(change.key.table), **write_request(change)}}
             for change in changes
         ]
 

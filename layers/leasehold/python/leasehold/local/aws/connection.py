@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.clients import lean_session
@@ -37,10 +37,4 @@ def queue_address(running: Running, queue_name: str | None = None) -> QueueAddre
 def _connection(running: Running) -> dict[str, Any]:
     options = running.client_options
     where = {name: options.pop(name) for name in ("endpoint_url", "region_name")}
-    return {**where, "open_client": partial(_session().create_client, **options)}
-
-
-@cache
-def _session() -> Any:
-    """One for all clients."""
-    return lean_session()
+    return {**where, "open_client": partial(lean_session().create_client, **options)}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import queue
 import signal
 import subprocess
 import sys
-import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,15 +18,13 @@ from leasehold.local.aws.process import held_signals
 from leasehold.local.tools import cdk_program, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from leasehold.local.aws.instance import LocalAws, Running
     from leasehold.local.tools import Say
 
 _TAIL_LINES = 30
-_SILENCE_SECONDS = 5.0
-# What an app is told: which environment it is deployed to, and that functions run on this machine.
-_CONTEXT = (f"environment_name={ENVIRONMENT}", "leasehold:local=true")
+_LOOK_EVERY_SECONDS = 0.2
 # What tools leave behind in a project is no part of what is deployed.
 LIBRARY = Path(__file__).parents[2]
 _NOT_SOURCES = frozenset({"__pycache__", "cdk.out", "node_modules", "build", "dist", "tests"})
@@ -37,8 +34,8 @@ def deploy(
     aws: LocalAws,
     running: Running,
     *,
-    say: Callable[[str], None],
-    hear: Callable[[str], None] = lambda _: None,
+    say: Say,
+    hear: Say = silent,
     force: bool = False,
 ) -> bool:
     """Bootstrap and deploy; False if what is deployed is up to date already. `hear` gets what the CDK says."""
@@ -47,17 +44,17 @@ def deploy(
     if not force and stamp.exists() and stamp.read_text() == fingerprint:
         return False
     stamp.unlink(missing_ok=True)
-    bootstrapped = aws.folder / "bootstrapped"
-    if not bootstrapped.exists() or bootstrapped.read_text() != str(running.pid):
+    bootstrapped = aws.folder / f"bootstrapped-{running.pid}"
+    if not bootstrapped.exists():
         say("preparing it for deployments (cdk bootstrap)")
         # Away from cdk.json: it needs no stacks, and would synthesise them all.
         run_cdk(aws, running, "bootstrap", f"aws://{ACCOUNT}/{REGION}", folder=aws.folder, hear=hear, say=say)
-        bootstrapped.write_text(str(running.pid))
+        bootstrapped.touch()
     say("synthesising and deploying the stacks (cdk deploy)")
-    context = tuple(word for each in _CONTEXT for word in ("--context", each))
-    arguments = ("--all", "--require-approval", "never", *context)
-    output = ("--output", str(aws.folder / "cdk.out"))
-    run_cdk(aws, running, "deploy", *arguments, *output, folder=aws.root, hear=hear, say=say)
+    # Which environment it is deployed to, and that functions run on this machine.
+    context = ("--context", f"environment_name={ENVIRONMENT}", "--context", "leasehold:local=true")
+    arguments = ("--all", "--require-approval", "never", "--output", str(aws.folder / "cdk.out"), *context)
+    run_cdk(aws, running, "deploy", *arguments, folder=aws.root, hear=hear, say=say)
     stamp.write_text(fingerprint)
     return True
 
@@ -83,71 +80,42 @@ def _files(place: Path) -> Iterator[Path]:
             yield path
 
 
-def run_cdk(
-    aws: LocalAws, running: Running, *arguments: str, folder: Path, hear: Callable[[str], None], say: Say = silent
-) -> None:
-    """`hear` gets each line as it comes, and an empty one now and then while there is none."""
+def run_cdk(aws: LocalAws, running: Running, *arguments: str, folder: Path, hear: Say, say: Say = silent) -> None:
+    """`hear` gets the newest line again and again, so that it can show how long nothing else has come."""
     program = cdk_program(aws.root, say)
-    process: subprocess.Popen[str] | None = None
+    log = aws.folder / "cdk.log"
+    process: subprocess.Popen[bytes] | None = None
     try:
-        with held_signals():
+        with held_signals(), log.open("wb") as output:
             process = subprocess.Popen(
                 [str(program), *arguments, "--no-notices", "--ci"],
                 cwd=folder,
                 env=_environment(aws, running),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=output,
                 stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
                 # It starts node, Python and uv: in a group of their own they can be ended together.
                 start_new_session=True,
             )
-            lines = _read(process)
-        said = _listen(lines, hear)
-        code = process.wait()
+        newest = ""
+        with log.open(errors="replace") as lines:
+            while process.poll() is None:
+                newest = next((line for line in reversed(lines.readlines()) if line.strip()), newest)
+                hear(newest)
+                time.sleep(_LOOK_EVERY_SECONDS)
     except BaseException:
         if process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         raise
-    if code != 0:
-        tail = "\n".join(said[-_TAIL_LINES:])
-        raise DeploymentError(f"`cdk {arguments[0]}` failed with code {code}. It said last:\n{tail}")
-
-
-def _read(process: subprocess.Popen[str]) -> queue.SimpleQueue[str | None]:
-    """Its lines as they come, and None at the end."""
-    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-
-    def read() -> None:
-        assert process.stdout is not None
-        with process.stdout:
-            for line in process.stdout:
-                lines.put(line.rstrip())
-        lines.put(None)
-
-    threading.Thread(target=read, name="cdk-output", daemon=True).start()
-    return lines
-
-
-def _listen(lines: queue.SimpleQueue[str | None], hear: Callable[[str], None]) -> list[str]:
-    said: list[str] = []
-    while True:
-        try:
-            line = lines.get(timeout=_SILENCE_SECONDS)
-        except queue.Empty:
-            hear("")
-            continue
-        if line is None:
-            return said
-        said.append(line)
-        hear(line)
+    if process.returncode != 0:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
+        raise DeploymentError(f"`cdk {arguments[0]}` failed with code {process.returncode}. It said last:\n{tail}")
 
 
 def _environment(aws: LocalAws, running: Running) -> dict[str, str]:
-    told = aws.environment(running)
+    told = running.environment
     return {
         **told,
         # `python app.py` in a cdk.json is the Python that has Leasehold, whether its environment is activated or not.

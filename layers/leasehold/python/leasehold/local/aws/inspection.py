@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import boto3
 from botocore.config import Config
 
 from leasehold.aws import names as variables
+from leasehold.aws.job_logs import log_events
 from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -83,12 +83,11 @@ def log_lines(running: Running, function: str | None = None, *, after_millis: in
 
 def lines_of(logs: Any, groups: Iterable[tuple[str, str]], after_millis: int) -> list[LogLine]:
     """Of these log groups, each behind the name of its function; two queues may have functions of one name."""
-    lines: list[LogLine] = []
-    for function, group in groups:
-        with suppress(logs.exceptions.ResourceNotFoundException):
-            pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=after_millis)
-            events = (event for page in pages for event in page["events"])
-            lines += [LogLine(function, event["timestamp"], event["message"].rstrip()) for event in events]
+    lines = [
+        LogLine(function, event["timestamp"], event["message"].rstrip())
+        for function, group in groups
+        for event in log_events(logs, group, startTime=after_millis)
+    ]
     return sorted(lines, key=lambda line: line.at_millis)
 
 

@@ -8,7 +8,6 @@ import secrets
 import shutil
 import subprocess
 import time
-import urllib.error
 import urllib.request
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -59,6 +58,22 @@ class Running:
             "aws_secret_access_key": self.secret_key,
         }
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a program needs to talk to it and to nothing else."""
+        return {
+            **_inherited("AWS_"),
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ENDPOINT_URL_S3": self.endpoint,
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
 
 class LocalAws:
     """The one of the project at `root`. `folder` holds everything of it: remove it, and it never was."""
@@ -70,10 +85,8 @@ class LocalAws:
             )
         self.root = root
         self.folder = root / ".leasehold" / "local"
-
-    @property
-    def log(self) -> Path:
-        return self.folder / "server.log"
+        self._record = self.folder / "instance.json"
+        self._log = self.folder / "server.log"
 
     def running(self) -> Running | None:
         """The instance that this folder knows, if it is alive and answers."""
@@ -99,9 +112,7 @@ class LocalAws:
             )
         try:
             with held_signals():
-                access_key, secret_key = f"LOCAL{secrets.token_hex(8).upper()}", secrets.token_urlsafe(32)
-                pid = self._spawn(command, port, access_key, secret_key)
-                started = Running(pid=pid, port=port, access_key=access_key, secret_key=secret_key)
+                started = self._spawn(command, port)
                 self._record.touch(mode=0o600)
                 self._record.write_text(json.dumps(asdict(started)))
             self._wait_until_ready(started)
@@ -114,7 +125,7 @@ class LocalAws:
         deadline = time.monotonic() + _START_SECONDS
         while not _answers(started.endpoint):
             if not is_local_aws(started.pid) or time.monotonic() > deadline:
-                tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+                tail = "\n".join(self._log.read_text(errors="replace").splitlines()[-20:])
                 raise ServerUnavailableError("the local AWS", "it did not start", f"The end of its log:\n{tail}")
             time.sleep(0.05)
 
@@ -122,41 +133,20 @@ class LocalAws:
         """Stop it with all its functions, and remove what it left behind; False if there was nothing to stop."""
         stopped = False
         with suppress(OSError, ValueError, KeyError, TypeError):
-            pid = int(json.loads(self._record.read_text())["pid"])
-            stopped = stop(pid)
+            stopped = stop(int(json.loads(self._record.read_text())["pid"]))
         shutil.rmtree(self.folder, ignore_errors=True)
         return stopped
 
-    def environment(self, running: Running) -> dict[str, str]:
-        """What a program needs to talk to it and to nothing else."""
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        return {
-            **inherited,
-            "AWS_ACCESS_KEY_ID": running.access_key,
-            "AWS_SECRET_ACCESS_KEY": running.secret_key,
-            "AWS_REGION": REGION,
-            "AWS_DEFAULT_REGION": REGION,
-            "AWS_ENDPOINT_URL": running.endpoint,
-            "AWS_ENDPOINT_URL_S3": running.endpoint,
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
-
-    @property
-    def _record(self) -> Path:
-        return self.folder / "instance.json"
-
-    def _spawn(self, command: list[str], port: int, access_key: str, secret_key: str) -> int:
+    def _spawn(self, command: list[str], port: int) -> Running:
         home = self.folder / "home"
         home.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o700)
-        # Without .pyc files every start of a function takes more than twice as long.
-        unwanted = ("AWS_", "PYTHONDONTWRITEBYTECODE")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+        access_key, secret_key = f"LOCAL{secrets.token_hex(8).upper()}", secrets.token_urlsafe(32)
         # Whoever signs with this key may do anything; functions may do what their roles allow, as on AWS.
         keys = {"AWS_ACCESS_KEY_ID": access_key, "AWS_SECRET_ACCESS_KEY": secret_key, "AUTH": "true"}
-        with self.log.open("wb") as log:
+        # Without .pyc files every start of a function takes more than twice as long.
+        inherited = _inherited("AWS_", "PYTHONDONTWRITEBYTECODE")
+        with self._log.open("wb") as log:
             process = subprocess.Popen(
                 command,
                 cwd=home,
@@ -169,14 +159,18 @@ class LocalAws:
         # The kernel shows its name a moment later; until then nobody could tell that it is the one to stop.
         while process.poll() is None and not is_local_aws(process.pid):
             time.sleep(0.001)
-        return process.pid
+        return Running(pid=process.pid, port=port, access_key=access_key, secret_key=secret_key)
+
+
+def _inherited(*unwanted: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
 
 
 def _answers(endpoint: str) -> bool:
     try:
         with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=_ANSWER_SECONDS) as answer:
             return bool(answer.status == 200)
-    except (OSError, urllib.error.URLError):
+    except OSError:
         return False
 
 

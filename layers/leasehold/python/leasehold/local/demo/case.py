@@ -101,17 +101,11 @@ def judge(case: Case, asked: Asked, found: Mapping[JobId, Job]) -> Verdict:
     problems = [*asked.problems, *(f"{each}: lost" for each in asked.job_ids if each not in found)]
     problems += [problem for job in jobs for problem in case.ending.problems(job)]
     problems += case.also(jobs)
-    return Verdict(
-        case=case.name,
-        asked=case.asked,
-        expected=case.expected,
-        came_out=came_out(jobs),
-        jobs=len(jobs),
-        problems=tuple(problems),
-    )
+    said = {"case": case.name, "asked": case.asked, "expected": case.expected, "came_out": _came_out(jobs)}
+    return Verdict(**said, jobs=len(jobs), problems=tuple(problems))
 
 
-def came_out(jobs: Sequence[Job]) -> str:
+def _came_out(jobs: Sequence[Job]) -> str:
     """Jobs in words, those that went the same way together: `10 completed`, `1 completed (FAILED, COMPLETED)`."""
     ways = Counter((str(job.status), tuple(str(run.outcome) for run in job.runs)) for job in jobs)
     return ", ".join(f"{count} {status}{_history(outcomes)}" for (status, outcomes), count in ways.items()) or "nothing"

@@ -26,24 +26,18 @@ if TYPE_CHECKING:
     from leasehold.queue import Queue
 
 # Several times what the longest case takes: beyond it something is wrong, and the verdicts say what.
-PATIENCE_SECONDS = 120.0
-START_SECONDS = 20.0
+_PATIENCE_SECONDS = 120.0
+_START_SECONDS = 20.0
 _LOOK_EVERY_SECONDS = 0.3
 _PAGE = 200
 _LOST = "worker_lost"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    after_seconds: float
-    text: str
-
-
 class Journal:
-    """What happened so far, for a view that shows it."""
+    """What happened so far, for a view that shows it: lines that begin with their time."""
 
     def __init__(self) -> None:
-        self._lines: list[Line] = []
+        self.lines: list[str] = []
         self._began = time.monotonic()
 
     @property
@@ -51,10 +45,10 @@ class Journal:
         return time.monotonic() - self._began
 
     def say(self, text: str) -> None:
-        self._lines.append(Line(self.elapsed, text))
+        self.lines.append(self.timed(text))
 
-    def since(self, position: int) -> list[Line]:
-        return self._lines[position:]
+    def timed(self, text: str) -> str:
+        return f"{self.elapsed:5.1f} s  {text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,31 +62,28 @@ class Report:
         return all(verdict.is_good for verdict in self.verdicts)
 
 
-def run_demo(
-    queue: Queue, cases: Sequence[Case], journal: Journal, view: View, *, patience_seconds: float = PATIENCE_SECONDS
-) -> Report:
-    began_at, began = datetime.now(UTC), time.monotonic()
+def run_demo(queue: Queue, cases: Sequence[Case], view: View) -> Report:
+    began_at, journal = datetime.now(UTC), Journal()
     # The table may hold the jobs of earlier runs, or somebody else's: these are known by who made them.
     desk = Desk(queue, journal.say, by=f"demo-{secrets.token_hex(4)}")
-    with view:
+    with view.shown:
         asked = []
         for case in cases:
             asked.append(case.ask(desk))
             view.show([], journal)
             if case.goes_ahead:
                 _wait_for_starts(asked[-1].job_ids, queue)
-        wanted = [job_id for each in asked for job_id in each.job_ids]
-        jobs = _follow(wanted, queue, journal, view, patience_seconds)
+        jobs = _follow([job_id for each in asked for job_id in each.job_ids], queue, journal, view)
     verdicts = [judge(case, each, jobs) for case, each in zip(cases, asked, strict=True)]
     return Report(
-        verdicts=(*verdicts, _nothing_else(jobs, _made_by(desk.by, began_at, queue), queue)),
-        seconds=round(time.monotonic() - began, 1),
+        verdicts=(*verdicts, _nothing_else(jobs, list(_made_by(desk.by, began_at, queue)), queue)),
+        seconds=round(journal.elapsed, 1),
         by_status=dict(sorted(Counter(str(job.status) for job in jobs.values()).items())),
     )
 
 
 def _wait_for_starts(job_ids: Sequence[JobId], queue: Queue) -> None:
-    give_up_at = time.monotonic() + START_SECONDS
+    give_up_at = time.monotonic() + _START_SECONDS
     while time.monotonic() < give_up_at:
         jobs = queue.services.store.jobs.get_many(job_ids).values()
         if all(job.attempts or job.last_attempt_at for job in jobs):
@@ -100,25 +91,23 @@ def _wait_for_starts(job_ids: Sequence[JobId], queue: Queue) -> None:
         time.sleep(_LOOK_EVERY_SECONDS)
 
 
-def _follow(
-    wanted: Sequence[JobId], queue: Queue, journal: Journal, view: View, patience_seconds: float
-) -> dict[JobId, Job]:
+def _follow(wanted: Sequence[JobId], queue: Queue, journal: Journal, view: View) -> dict[JobId, Job]:
     """Look until all jobs have ended, and tell of what became of them; the jobs as they were seen last."""
-    give_up_at = time.monotonic() + patience_seconds
+    give_up_at = time.monotonic() + _PATIENCE_SECONDS
     seen: dict[JobId, Job] = {}
     while True:
         jobs = queue.services.store.jobs.get_many(wanted)
         for change in changes(seen, jobs):
             journal.say(change)
-        view.show(list(jobs.values()), journal)
-        seen = jobs
         # One that is not found will not end either; the verdicts call it lost.
-        if all(job.has_ended for job in jobs.values()):
+        is_over = all(job.has_ended for job in jobs.values())
+        if not is_over and time.monotonic() > give_up_at:
+            is_over = True
+            journal.say(f"gave up after {_PATIENCE_SECONDS:.0f} s: some jobs have not ended")
+        view.show(list(jobs.values()), journal)
+        if is_over:
             return jobs
-        if time.monotonic() > give_up_at:
-            journal.say(f"gave up after {patience_seconds:.0f} s: some jobs have not ended")
-            view.show(list(jobs.values()), journal)
-            return jobs
+        seen = jobs
         time.sleep(_LOOK_EVERY_SECONDS)
 
 
@@ -170,18 +159,14 @@ def _nothing_else(jobs: dict[JobId, Job], made: Sequence[Job], queue: Queue) -> 
     )
 
 
-def _made_by(who: str, began_at: datetime, queue: Queue) -> list[Job]:
+def _made_by(who: str, began_at: datetime, queue: Queue) -> Iterator[Job]:
     # Some room for a clock that was corrected meanwhile.
     start = began_at - timedelta(minutes=1)
-    partitions = queue.services.deployment.registry().partitions()
-    return [job for each in partitions for job in _since(start, each, queue) if job.created_by == who]
-
-
-def _since(start: datetime, partition: str, queue: Queue) -> Iterator[Job]:
-    cursor: Record | None = None
-    while True:
+    registry = queue.services.deployment.registry()
+    left: list[tuple[str, Record | None]] = [(each, None) for each in registry.partitions()]
+    while left:
+        partition, cursor = left.pop()
         page = queue.services.store.listings.by_date(partition, start, LATEST, limit=_PAGE, after=cursor)
-        yield from page.jobs
-        cursor = page.cursor
-        if cursor is None:
-            return
+        yield from (job for job in page.jobs if job.created_by == who)
+        if page.cursor is not None:
+            left.append((partition, page.cursor))

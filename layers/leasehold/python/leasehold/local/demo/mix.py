@@ -68,13 +68,8 @@ def _bulk(desk: Desk) -> Asked:
     payloads: list[Json] = [{"user_id": f"u{n}", "source": {"name": "Ada"}, "target": {}} for n in range(BULK)]
     jobs = [NewJob(job="user_sync", payload=payload, created_by=desk.by) for payload in payloads]
     results = desk.queue.enqueue_many(jobs, progress=lambda done, total: desk.say(f"bulk enqueue: {done} of {total}"))
-    asked = Asked()
-    for result in results:
-        if isinstance(result, Rejected):
-            asked.problems.append(f"bulk enqueue refused a job: {result.error}")
-        else:
-            asked.job_ids.append(result.job_id)
-    return asked
+    refused = [f"bulk enqueue refused a job: {each.error}" for each in results if isinstance(each, Rejected)]
+    return Asked([each.job_id for each in results if not isinstance(each, Rejected)], refused)
 
 
 def _referral(petition_id: str) -> dict[str, Json]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from collections import Counter
-from contextlib import AbstractContextManager
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from leasehold.kernel.job import Job
-    from leasehold.local.demo.demo import Journal, Line, Report
+    from leasehold.local.demo.demo import Journal, Report
 
 _RECENT = 10
 _SHOWN_PROBLEMS = 5
@@ -47,56 +46,38 @@ The local AWS and what is deployed on it stay, so that the next run is quick. Lo
 _STOPPED = "The local AWS was stopped, and its files are gone."
 
 
-class View(AbstractContextManager[None]):
-    """Shows for as long as a `with` block."""
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, *_: object) -> None:
-        return
-
-    @abstractmethod
-    def show(self, jobs: Sequence[Job], journal: Journal) -> None: ...
-
-
-class Lines(View):
+class Lines:
     """Each event once, as a line; and how many jobs have ended, whenever that changed."""
 
     def __init__(self, console: Console) -> None:
+        self.shown = nullcontext()
         self._console = console
         self._told = 0
         self._counts = ""
 
     def show(self, jobs: Sequence[Job], journal: Journal) -> None:
-        for line in journal.since(self._told):
-            self._told += 1
-            self._print(line.after_seconds, line.text)
+        fresh, self._told = journal.lines[self._told :], len(journal.lines)
         counts = Counter(job.status for job in jobs)
         told = ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status])
         if told != self._counts:
             self._counts = told
-            self._print(journal.elapsed, told)
+            fresh.append(journal.timed(told))
+        for line in fresh:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def _print(self, seconds: float, text: str) -> None:
-        self._console.print(f"{seconds:5.1f} s  {text}", markup=False, highlight=False, soft_wrap=True)
 
-
-class Dashboard(View):
+class Dashboard:
     """A table that changes in place: jobs by type and status, and the latest events below."""
 
     def __init__(self, console: Console) -> None:
-        self._live = Live(console=console, refresh_per_second=8)
-
-    def __enter__(self) -> None:
-        self._live.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._live.stop()
+        self.shown = Live(console=console, refresh_per_second=8)
 
     def show(self, jobs: Sequence[Job], journal: Journal) -> None:
-        recent = journal.since(0)[-_RECENT:]
-        self._live.update(Group(_counts(jobs, journal.elapsed), *(_event(line) for line in recent)))
+        recent = [Text(line, style="dim", overflow="ellipsis", no_wrap=True) for line in journal.lines[-_RECENT:]]
+        self.shown.update(Group(_counts(jobs, journal.elapsed), *recent))
+
+
+type View = Lines | Dashboard
 
 
 def _counts(jobs: Sequence[Job], elapsed: float) -> Table:
@@ -108,10 +89,6 @@ def _counts(jobs: Sequence[Job], elapsed: float) -> Table:
     for job_type in sorted({job.job_type for job in jobs}):
         table.add_row(job_type, *(str(counts[job_type, status] or "") for status in _STYLES))
     return table
-
-
-def _event(line: Line) -> Text:
-    return Text(f"{line.after_seconds:5.1f} s  {line.text}", style="dim", overflow="ellipsis", no_wrap=True)
 
 
 def as_json(report: Report) -> str:

@@ -16,6 +16,7 @@ import zipfile
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ _LOOK_AGAIN_SECONDS = 1.0
 def install() -> None:
     runtime: Any = import_module("ministack.core.lambda_runtime")
     functions: Any = import_module("ministack.services.lambda_svc")
-    starts = Starts(runtime, at_once=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+    starts = Starts(runtime, at_once=os.process_cpu_count() or 1)
     functions.acquire_worker = starts.acquiring(runtime.acquire_worker)
     functions.release_worker = starts.releasing(runtime.release_worker)
     runtime.Worker._spawn = starts.spawning(runtime.Worker._spawn)
-    runtime.zipfile = Unpacked()
+    UnpackedOnce.folder = Path(tempfile.mkdtemp(prefix="ministack-lambda-unpacked-"))
+    runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": UnpackedOnce})
 
 
 class Starts:
@@ -73,12 +75,10 @@ class Starts:
         def spawning(worker: Any) -> None:
             with self._changed:
                 # One whose process died, by an error or a timeout, starts again without being acquired anew.
-                while not getattr(worker, "may_start", False):
-                    if self._starting < self._at_once:
-                        self._starting += 1
-                        worker.may_start = True
-                    else:
+                if not getattr(worker, "may_start", False):
+                    while self._starting >= self._at_once:
                         self._changed.wait(_LOOK_AGAIN_SECONDS)
+                    self._starting += 1
             try:
                 spawn(worker)
             finally:
@@ -93,37 +93,21 @@ class Starts:
         return any(not worker.in_use for worker in self._runtime._workers.get(key, []))
 
 
-class Unpacked:
-    """`zipfile` for the processes of functions: an archive is unpacked once, and found again by its content."""
+class UnpackedOnce(zipfile.ZipFile):
+    """An archive is unpacked once, and found again by its content. Functions may not write there on AWS either."""
 
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="ministack-lambda-unpacked-"))
-        self._lock = threading.Lock()
+    folder: Path
+    lock = threading.Lock()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(zipfile, name)
-
-    def ZipFile(self, file: str) -> zipfile.ZipFile:  # noqa: N802  the name that is called
-        return _Archive(file, self)
-
-    def place(self, archive: zipfile.ZipFile, wanted: Path) -> None:
-        """Let `wanted`, an empty folder, be the unpacked archive. Functions may not write there on AWS either."""
-        with Path(str(archive.filename)).open("rb") as file:
-            kept = self._folder / hashlib.file_digest(file, "sha256").hexdigest()
-        with self._lock:
+    def extractall(self, path: Any = None, members: Any = None, pwd: bytes | None = None) -> None:
+        """Let `path`, an empty folder, be the unpacked archive."""
+        with Path(str(self.filename)).open("rb") as file:
+            kept = self.folder / hashlib.file_digest(file, "sha256").hexdigest()
+        with self.lock:
             if not kept.exists():
                 partial = kept.with_suffix(".partial")
                 shutil.rmtree(partial, ignore_errors=True)
-                zipfile.ZipFile.extractall(archive, partial)
+                super().extractall(partial)
                 partial.rename(kept)
-        wanted.rmdir()
-        wanted.symlink_to(kept)
-
-
-class _Archive(zipfile.ZipFile):
-    def __init__(self, file: str, unpacked: Unpacked) -> None:
-        super().__init__(file)
-        self._unpacked = unpacked
-
-    def extractall(self, path: Any = None, members: Any = None, pwd: bytes | None = None) -> None:
-        self._unpacked.place(self, Path(path))
+        Path(path).rmdir()
+        Path(path).symlink_to(kept)

@@ -22,57 +22,55 @@ if TYPE_CHECKING:
     type Receive = Callable[[], Awaitable[Message]]
     type Send = Callable[[Message], Awaitable[None]]
     type Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-    # Why a request with this method, path, query, headers and body is not signed as it must be; None if it is.
-    type Check = Callable[[str, str, Mapping[str, list[str]], Mapping[str, str], bytes], str | None]
 
 _ACCOUNT = "000000000000"
 _HEALTH = "/_ministack/health"
 # The token in it is known to CloudFormation and to the function that it called.
 _CUSTOM_RESOURCE_ANSWER = re.compile(r"/_ministack/cfn-response/[0-9A-Za-z-]{16,}")
-_API_HOST = re.compile(r"[a-z0-9]+\.execute-api\.localhost")
 _FROM_A_PAGE = ("origin", "sec-fetch-site", "sec-fetch-mode")
 
 
-def guarded(application: Application, *, port: int, check: Check) -> Application:
+def guarded(application: Application, *, port: int) -> Application:
     """The application, for those alone who may use it."""
-    hosts = re.compile(rf"(127\.0\.0\.1|localhost|(?P<name>[a-z0-9.-]+\.localhost)):{port}", re.ASCII)
+    hosts = re.compile(
+        rf"(127\.0\.0\.1|localhost|(?P<api>[a-z0-9]+\.execute-api\.localhost)|[a-z0-9.-]+\.localhost):{port}", re.ASCII
+    )
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await application(scope, receive, send)
-            return
-        if scope["type"] != "http":
+        elif scope["type"] != "http":
             # Nothing that is deployed here speaks anything else.
             await send({"type": "websocket.close", "code": 1008})
-            return
+        else:
+            body = await _body(receive)
+            problem = _problem(scope, body)
+            if problem is None:
+                await application(scope, _again(body, receive), send)
+            else:
+                code, _, _ = problem.partition(":")
+                headers = {"content-type": "text/plain", "x-amzn-errortype": code, "connection": "close"}
+                raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+                await send({"type": "http.response.start", "status": 403, "headers": raw})
+                await send({"type": "http.response.body", "body": f"{problem}\n".encode()})
+
+    def _problem(scope: Scope, body: bytes) -> str | None:
         headers = _headers(scope)
         host = hosts.fullmatch(headers.get("host", ""))
         if host is None:
-            await _refuse(send, "ForeignHost", "the local AWS answers on this machine's own names only")
-            return
+            return "ForeignHost: the local AWS answers on this machine's own names only"
         if any(name in headers for name in _FROM_A_PAGE):
-            await _refuse(send, "ForeignOrigin", "the local AWS does not answer to pages in a browser")
-            return
-        body = await _body(receive)
-        if not _needs_no_signature(scope, host["name"]):
-            query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-            path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
-            problem = check(scope["method"], path, query, headers, body)
-            if problem is not None:
-                await _refuse(send, "InvalidSignature", f"{problem} Its keys are in .leasehold/local/instance.json.")
-                return
-        await application(scope, _again(body, receive), send)
+            return "ForeignOrigin: the local AWS does not answer to pages in a browser"
+        method, path = scope["method"], scope["path"]
+        answers = method == "PUT" and _CUSTOM_RESOURCE_ANSWER.fullmatch(path)
+        if host["api"] or answers or (method, path) == ("GET", _HEALTH):
+            return None
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+        raw_path = (scope.get("raw_path") or path.encode()).decode("latin-1")
+        unsigned = signature_problem(method, raw_path, query, headers, body)
+        return unsigned and f"InvalidSignature: {unsigned} Its keys are in .leasehold/local/instance.json."
 
     return guard
-
-
-def _needs_no_signature(scope: Scope, name: str | None) -> bool:
-    method, path = scope["method"], scope["path"]
-    if name is not None and _API_HOST.fullmatch(name):
-        return True
-    return (method == "GET" and path == _HEALTH) or (
-        method == "PUT" and _CUSTOM_RESOURCE_ANSWER.fullmatch(path) is not None
-    )
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -85,14 +83,12 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 async def _body(receive: Receive) -> bytes:
-    services: list[bytes] = []
-    while True:
+    body, has_more = bytearray(), True
+    while has_more:
         message = await receive()
-        if message["type"] != "http.request":
-            return b"".join(services)
-        services.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(services)
+        body += message.get("body", b"")
+        has_more = message.get("more_body", False)  # one who went away has no more
+    return bytes(body)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
@@ -105,16 +101,10 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-async def _refuse(send: Send, code: str, reason: str) -> None:
-    headers = [(b"content-type", b"text/plain"), (b"x-amzn-errortype", code.encode()), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": f"{code}: {reason}\n".encode()})
-
-
 def signature_problem(
     method: str, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str], body: bytes
 ) -> str | None:
-    """By ministack's own arithmetic, with the project's key or one that this ministack gave out itself."""
+    """Why a request is not signed as it must be, with the project's key or one that this ministack gave out itself."""
     iam, sigv4 = import_module("ministack.core.iam_evaluator"), import_module("ministack.core.sigv4")
     account_of_session = import_module("ministack.core.responses")._account_from_sts_session
 
@@ -130,8 +120,7 @@ def signature_problem(
     if not key:
         return "The signature names no key."
     account = account_of_session(key) or iam.find_iam_access_key_account(key) or _ACCOUNT
-    credential = iam.resolve_credential(key, account)
-    secret = getattr(credential, "secret_access_key", None)
+    secret = getattr(iam.resolve_credential(key, account), "secret_access_key", None)
     if not secret:
         return "The key is not known here."
     failure = sigv4.header_signature_failure(
@@ -145,4 +134,4 @@ def install() -> None:
     if not os.environ.get("AWS_SECRET_ACCESS_KEY"):
         return
     ministack: Any = import_module("ministack.app")
-    ministack.app = guarded(ministack.app, port=int(os.environ["GATEWAY_PORT"]), check=signature_problem)
+    ministack.app = guarded(ministack.app, port=int(os.environ["GATEWAY_PORT"]))

@@ -63,15 +63,10 @@ def _asking_for_each(enforce: Callable[..., Any]) -> Callable[..., Any]:
         questions = _questions(action.partition(":")[2], context.pop(_BODY, None))
         account = import_module("ministack.core.responses").get_account_id()
         for asked, place, keys in questions or [(action, resource_arn, {})]:
-            arn = place if place == "*" or place.startswith("arn:") else _arn(region, account, place)
-            refused = enforce(
-                access_key,
-                asked if ":" in asked else f"dynamodb:{asked}",
-                service,
-                region,
-                resource_arn=arn,
-                service_context={**context, **keys},
-            )
+            is_name = place != "*" and not place.startswith("arn:")
+            arn = f"arn:aws:dynamodb:{region}:{account}:table/{place}" if is_name else place
+            right = asked if ":" in asked else f"dynamodb:{asked}"
+            refused = enforce(access_key, right, service, region, resource_arn=arn, service_context=context | keys)
             if refused:
                 _logger.warning("refused: %s on %s %s to %s", asked, arn, keys, getattr(refused, "principal_arn", "?"))
                 return refused
@@ -86,10 +81,6 @@ def _questions(operation: str, body: bytes | None) -> list[Question]:
     except (KeyError, TypeError, ValueError):
         # DynamoDB will say what is wrong with it, to who may call it at all.
         return []
-
-
-def _arn(region: str, account: str, place: str) -> str:
-    return f"arn:aws:dynamodb:{region}:{account}:table/{place}"
 
 
 def questions_of(operation: str, call: Document) -> Iterator[Question]:
@@ -158,10 +149,8 @@ def _statement(statement: Document, more: Document) -> Question:
 
 def _queried(call: Document, hash_key: str) -> str | None:
     names, values = call.get("ExpressionAttributeNames") or {}, call.get("ExpressionAttributeValues") or {}
-    for name, value in re.findall(r"([#\w]+)\s*=\s*(:\w+)", call.get("KeyConditionExpression") or ""):
-        if names.get(name, name) == hash_key:
-            return _text(values.get(value))
-    return None
+    found = re.findall(r"([#\w]+)\s*=\s*(:\w+)", call.get("KeyConditionExpression") or "")
+    return next((_text(values.get(value)) for name, value in found if names.get(name, name) == hash_key), None)
 
 
 def _keys(*found: str | None) -> Document:

@@ -1,4 +1,8 @@
-"""Settle: do what a job owes since its run has ended, e.g. a webhook or a count in its group."""
+"""Settle: do what a job owes since its run has ended, e.g. a webhook or a count in its group.
+
+A poller that is alone with a backlog settles a page side by side. Only members of a group share something, its counts:
+these are settled by one transaction, and one by one where that is refused or fails.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,11 @@ if TYPE_CHECKING:
     from leasehold.kernel.hooks import Hooks, Joining
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.page import Poll
     from leasehold.kernel.services import Services
+
+    # By due key: what settling a job alone would have answered, or raised.
+    type Answers = dict[str, bool | Exception]
 
 _TRIES = 5
 _AGAIN_AFTER = timedelta(minutes=1)
@@ -30,15 +38,15 @@ _AGAIN_AFTER = timedelta(minutes=1)
 def settle(entry: DueJob, services: Services) -> bool:
     """Do what a job owes, and let it leave the due index or wait for its next run; False if it owes nothing now."""
     job = trusted_job(services.store.jobs.get(entry.job_id), services)
-    return job is not None and owes_as_shown(job, entry) and settle_jobs([job], services)
+    return job is not None and _owes_as_shown(job, entry) and _settle_jobs([job], services)
 
 
-def owes_as_shown(job: Job, entry: DueJob) -> bool:
+def _owes_as_shown(job: Job, entry: DueJob) -> bool:
     is_as_shown = job.due is not None and job.due.key == entry.due_key
     return is_as_shown and (job.has_ended or entry.due.afterwards is not None)
 
 
-def settle_jobs(jobs: Sequence[Job], services: Services) -> bool:
+def _settle_jobs(jobs: Sequence[Job], services: Services) -> bool:
     """Settle these together; False if one of them is not what was read, or what several owe cannot be done together."""
     for _ in range(_TRIES):
         try:
@@ -90,8 +98,6 @@ def _hooks_of(name: str, services: Services) -> Hooks:
 def _commit(jobs: Sequence[Job], joinings: Sequence[Joining], services: Services) -> list[object]:
     """Write it; returns when each of the jobs expires."""
     writes = [_write(job, _values(job, services)) for job in jobs]
-    for item in (item for each in joinings for item in each.first):
-        services.store.payloads.put(item)
     changes = [*map(transition, writes[1:]), *(change for each in joinings for change in each.changes)]
     if changes:
         token = request_token("settle", jobs[0].job_id, f"{services.random_source.bits(64):x}")
@@ -142,3 +148,60 @@ def _put_off(job: Job, error: LeaseholdError, services: Services) -> bool:
     except TransitionRefused:
         return False
     return True
+
+
+# --- a page of them
+
+
+def settle_page(entries: Sequence[DueJob], poll: Poll) -> list[DueJob]:
+    """Settle these; returns those that cannot be read here."""
+    answers = _settled(entries, poll)
+    for entry in entries:
+        answer = answers.get(entry.due_key)
+        if answer is None:
+            continue
+        poll.seen[entry.due_key] = poll.services.clock.now()
+        if isinstance(answer, StoreUnavailableError):
+            raise answer
+        if isinstance(answer, Exception):
+            poll.note_failed(entry.due_key, answer)
+        else:
+            poll.report.settled += answer
+    return [entry for entry in entries if entry.due_key not in answers]
+
+
+def _settled(entries: Sequence[DueJob], poll: Poll) -> Answers:
+    services, pool = poll.services, poll.poller.pool or poll.services.pool
+    found, _ = services.store.listings.look_up([entry.job_id for entry in entries])
+    answers: Answers = {}
+    chains: dict[str, dict[str, Job]] = {}
+    for entry in entries:
+        job = trusted_job(found.get(entry.job_id), services)
+        if job is not None and _owes_as_shown(job, entry):
+            chains.setdefault(job.group_id or job.job_id, {})[entry.due_key] = job
+        elif entry.job_id in found:
+            answers[entry.due_key] = False
+    pending = [pool.submit(lambda chain=chain: _settle_chain(chain, services)) for chain in chains.values()]  # type: ignore[misc]
+    for each in pending:
+        answers |= each.result()
+    return answers
+
+
+def _settle_chain(chain: Mapping[str, Job], services: Services) -> Answers:
+    """Settle one job, or members of a group."""
+    jobs = list(chain.values())
+    try:
+        if len(jobs) > 1 and all(job.has_ended for job in jobs) and _settle_jobs(jobs, services):
+            return dict.fromkeys(chain, True)
+    except StoreUnavailableError as error:
+        return dict.fromkeys(chain, error)
+    except Exception:
+        pass  # who is at fault shows when each is settled alone; or only all of them together are too large
+    return {due_key: _alone(job, services) for due_key, job in chain.items()}
+
+
+def _alone(job: Job, services: Services) -> bool | Exception:
+    try:
+        return _settle_jobs([job], services)
+    except Exception as error:
+        return error
