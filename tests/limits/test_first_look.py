@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from leasehold.kernel.memory import MemoryTable
-from leasehold.limits.admission import Admission
+from leasehold.limits.admission import LAST_LOOK_AFTER, Admission
 from tests.contract.world import World
 
 
@@ -34,3 +34,17 @@ def test_the_longer_a_seat_may_be_held_the_later_it_is_looked_at(
 
     assert timedelta(seconds=earliest) <= min(looks)
     assert max(looks) <= timedelta(seconds=latest)
+
+
+@pytest.mark.parametrize(("beyond", "is_left"), [(0, True), (1, False)])
+def test_a_look_that_comes_in_time_is_left_as_it_is(beyond: int, is_left: bool) -> None:
+    world = World(MemoryTable())
+    admission, lines, now = Admission(world.services, None), world.services.store.lines, world.clock.now()
+    at = now + LAST_LOOK_AFTER + timedelta(milliseconds=beyond)
+    assert lines.expect(lines.scope("type:a"), at, admission.moment())
+    before = lines.scope("type:a").due_key
+
+    assert admission.expect_look("type:a")
+
+    after = lines.scope("type:a").due_key
+    assert (after == before) is is_left
