@@ -10,11 +10,12 @@ from leasehold.api.answers import STATUSES, problem_of, status_of
 from leasehold.direct_runs.model import DirectRunError, DirectRunLostError
 from leasehold.groups.model import GroupEndedError
 from leasehold.kernel import errors
-from leasehold.kernel.errors import LeaseholdError, MirrorError
+from leasehold.kernel.errors import LeaseholdError
 from leasehold.operate.jobs import WaitTimeoutError
 from leasehold.runtime.handler import InvalidJobPayloadError
 from leasehold.runtime.loading import HandlerStartError
 from leasehold.runtime.timing import JobTimeoutError
+from leasehold.schedules.trigger import MirrorError
 from leasehold.templates.model import TemplateInUseError
 from leasehold.webhooks.outbound import WebhookFailedError
 from leasehold.webhooks.standard import WebhookVerificationError

@@ -12,10 +12,9 @@ from botocore.exceptions import ClientError
 
 from leasehold.aws.event_schedules import EventSchedules, mirror_of
 from leasehold.aws.settings import Settings
-from leasehold.kernel.errors import MirrorError
-from leasehold.kernel.ports import NoMirror
 from leasehold.schedules.model import Schedule
 from leasehold.schedules.recurrence import Cron, Every
+from leasehold.schedules.trigger import MirrorError
 
 SCHEDULE = Schedule(
     name="backup", job_type="backup", payload_text="{}", recurrence=Cron("0 9 * * 1", "Europe/Berlin"), version=3
@@ -111,5 +110,5 @@ def test_a_long_name_is_shortened_to_one_of_its_own():
 def test_without_a_group_nobody_is_told():
     settings = Settings(jobs_table="j", dead_letters_table="d")
 
-    assert isinstance(mirror_of(settings), NoMirror)
-    assert mirror_of(replace(settings, schedule_group="g", schedule_function="f", schedule_role="r")).is_on
+    assert mirror_of(settings) is None
+    assert mirror_of(replace(settings, schedule_group="g", schedule_function="f", schedule_role="r")) is not None

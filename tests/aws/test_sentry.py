@@ -260,7 +260,7 @@ class TestNoSentry:
             "from leasehold.aws.sentry import SentryReporter\n"
             "from leasehold.aws.settings import Settings\n"
             "import leasehold.kernel.execute, leasehold.kernel.reap, leasehold.operate.reports\n"
-            "assert not reporter_of(Settings(jobs_table='j', dead_letters_table='d')).is_on\n"
+            "assert not reporter_of(Settings(jobs_table='j', dead_letters_table='d'))\n"
             "assert not SentryReporter(lambda: None, environment='test').is_on\n"
             "sys.exit('sentry_sdk' in sys.modules or 'boto3' in sys.modules)"
         )

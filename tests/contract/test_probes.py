@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Priority, Worker
-from leasehold.circuit_breaker.circuits import circuit_key
+from leasehold.circuit_breaker.circuits import circuit_key, circuit_of_type
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.services import Services
@@ -181,7 +181,7 @@ def test_a_worker_that_read_the_circuit_before_the_probe_was_sent_still_starts_i
     wait_for_probe(world)
     elsewhere = another_process(world)
     worker = Worker(elsewhere, {"report": scripted(world.script)}, worker_id="elsewhere", limit_time=False)
-    cached = elsewhere.deployment.circuit("report")
+    cached = circuit_of_type("report", elsewhere)
     assert cached is not None
     assert cached.probe is None
     (probe,) = world.claim()

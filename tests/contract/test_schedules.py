@@ -13,7 +13,6 @@ from leasehold.kernel.errors import (
     InvalidInputError,
     InvalidKeyError,
     InvalidOptionError,
-    MirrorError,
     SystemHaltedError,
     UnknownJobTypeError,
 )
@@ -28,7 +27,7 @@ from leasehold.schedules.model import (
 )
 from leasehold.schedules.records import schedule_key
 from leasehold.schedules.recurrence import Cron, Every, InTheGap
-from leasehold.schedules.trigger import TELL_AGAIN_AFTER, trigger
+from leasehold.schedules.trigger import TELL_AGAIN_AFTER, MirrorError, trigger
 from leasehold.schedules.verbs import deploy, find
 from tests.contract.world import TYPES
 from tests.stored_jobs import stored_jobs
@@ -44,8 +43,6 @@ ONE, TWO, THREE = (datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (1, 2, 3))
 
 class Mirror:
     """EventBridge, or what it would be told."""
-
-    is_on = True
 
     def __init__(self) -> None:
         self.known: dict[str, Schedule] = {}

@@ -42,7 +42,6 @@ class Woken:
     """Keeps the scopes for which a poller was started, until one polls."""
 
     scopes: list[str] = field(default_factory=list)
-    is_on: bool = True
 
     def wake(self, scopes: Sequence[str]) -> None:
         self.scopes += scopes

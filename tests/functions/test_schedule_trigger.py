@@ -12,6 +12,7 @@ import pytest
 from leasehold.aws.names import wake_event
 from leasehold.functions import schedule_trigger as handler
 from leasehold.kernel.keys import scheduled_for_of
+from leasehold.kernel.registry import Deployment
 from leasehold.schedules.records import schedule_key
 from leasehold.testing import FakeClock
 from tests.functions.conftest import FakeContext
@@ -37,7 +38,7 @@ def clock(queue: Queue) -> Iterator[FakeClock]:
     handler._container.cache_clear()
     services = handler._container().services
     services.clock = clock
-    services.deployment._clock = clock
+    services.deployment = Deployment(services.store, clock)
     clock.advance(HALF_AN_HOUR)
     yield clock
     handler._container.cache_clear()

@@ -25,7 +25,6 @@ from leasehold.functions import schedule_trigger as trigger
 from leasehold.functions import webhook_sender as sender
 from leasehold.job_folders.folder import deployed_types, load_job_folders, schedules_of
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.ports import NoMirror
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.services import Services
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.operate.failure_report import FailureReport
+    from leasehold.schedules.model import Schedule
 
 entry = importlib.import_module("leasehold.runtime.entry")
 
@@ -113,10 +113,14 @@ class TakingReporter:
         return True
 
 
-class Mirror(NoMirror):
+class Mirror:
     """An EventBridge that takes everything."""
 
-    is_on = True
+    def put(self, schedule: Schedule) -> None:
+        pass
+
+    def delete(self, name: str) -> None:
+        pass
 
 
 def invoke_of(function: str) -> Call:
@@ -192,10 +196,8 @@ class DeployedFunctions:
         patch.setattr(container, "Services", partial(Services, clock=self.clock))
         patch.setattr(container, "reporter_of", lambda _: TakingReporter())
         # Only these are told of EventBridge by their environment.
-        patch.setattr(
-            container, "mirror_of", lambda _: Mirror() if self.calls.actor in {POLLER, TRIGGER} else NoMirror()
-        )
-        patch.setattr(container, "_waker_of", lambda _: Waker(self.calls))
+        patch.setattr(container, "mirror_of", lambda _: Mirror() if self.calls.actor in {POLLER, TRIGGER} else None)
+        patch.setattr(container, "_waker_of", lambda _: waker if (waker := Waker(self.calls)).is_on else None)
         patch.setattr(dispatcher, "connect_lambda", lambda: self.service)
         patch.setattr(publisher, "_answer", lambda *_: None)
         patch.setattr(publisher, "connect_to_ask", lambda: None)

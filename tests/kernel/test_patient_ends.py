@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold import CircuitBreaker, JobStatus, JobType, NonRetryableError
+from leasehold.circuit_breaker.circuits import circuit_of_type
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.memory import MemoryTable
 from tests.contract.world import World
@@ -111,13 +112,13 @@ def test_looking_whether_a_cancel_was_requested_survives_a_blip_and_sees_it_late
 
 def test_what_was_last_read_stands_while_the_table_is_away_and_no_longer(world: World, table: ShakyTable) -> None:
     deployment = world.services.deployment
-    deployment.registry(), deployment.switches(), deployment.circuit("report")
+    deployment.registry(), deployment.switches(), circuit_of_type("report", world.services)
     world.clock.advance(timedelta(hours=1))
     table.is_away = lambda: True
 
     assert deployment.settings_of("report").concurrency == 1
     assert deployment.switches().halt is None
-    assert deployment.circuit("report") is None
+    assert circuit_of_type("report", world.services) is None
     with pytest.raises(StoreUnavailableError):
         deployment.switches(fresh=True)
 

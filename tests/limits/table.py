@@ -7,15 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.ports import NoWaker
 from leasehold.kernel.table import Delete, Put, Update
 from tests.simulation.kernel import SECOND, Killed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from leasehold.kernel.ports import Waker
     from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Key, Page, Record, TableDefinition
+    from leasehold.limits.seating import Waker
     from tests.latency import Latencies
     from tests.limits.figures import Figures
     from tests.limits.process import Process
@@ -33,7 +32,7 @@ class SharedTable:
         self.figures = figures
         self.stored = MemoryTable()
         self.on_change: Callable[[Record], None] = lambda _: None
-        self.waker: Waker = NoWaker()
+        self.waker: Waker | None = None
         self._indexed = MemoryTable("indexes")
         self._on_their_way: deque[tuple[int, Key, Record | None]] = deque()
 

@@ -33,8 +33,6 @@ A_SECOND = timedelta(seconds=1)
 class Wakes:
     """A waker that keeps what it is asked for, or fails."""
 
-    is_on = True
-
     def __init__(self) -> None:
         self.scopes: list[str] = []
         self.fails = False

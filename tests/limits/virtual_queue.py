@@ -165,8 +165,6 @@ class VirtualQueue:
     def latencies(self) -> Latencies:
         return self._latencies
 
-    is_on = True
-
     def wake(self, scopes: Sequence[str]) -> None:
         """The waker port: an end that freed a seat starts a poller by itself."""
         wake = Wake.parse({"source": FREED_SOURCE, "scopes": list(scopes)})

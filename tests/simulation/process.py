@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.kernel.dynamodb.table import TableNames
-    from leasehold.kernel.ports import ErrorReporter
+    from leasehold.operate.failure_report import ErrorReporter
     from leasehold.telemetry import Metric
     from tests.simulation.invocation import Invocation
     from tests.simulation.kernel import Kernel, Task

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from leasehold import CircuitBreaker, Fixed, JobType, OnFull, Rate
 from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.ports import NoWaker
 from leasehold.kernel.table import JOBS, Delete, Key, Update
 from leasehold.limits.scopes import Lane, LineEntry, Scope, Seat
 from tests.stories.limited import MINUTE, SECOND, backlog, enqueue, moment, next_look
@@ -175,7 +174,7 @@ def a_very_long_line(s: Story) -> None:
 @story
 def woken_right_behind_another(s: Story) -> None:
     """A poller that comes fifty milliseconds behind another's look waits for the rest of its time, then looks."""
-    s.wakes.is_on = True
+    s.with_waker()
     s.deploy(JobType(name="double", concurrency=2))
     enqueue(s, *"abcdefgh", job="double")
     s.poll()
@@ -214,7 +213,7 @@ def trusted_for_half_a_minute(s: Story) -> None:
 @story
 def a_freed_scope_that_fails(s: Story) -> None:
     """A look that breaks is reported, and the scope made due."""
-    s.wakes.is_on = True
+    s.with_waker()
     enqueue(s, "first", "second")
     s.poll()
     s.run()
@@ -225,7 +224,7 @@ def a_freed_scope_that_fails(s: Story) -> None:
 @story
 def a_stop_while_seats_are_looked_for(s: Story) -> None:
     """A freed seat of a paused type: the look is put off until that is over, or until a reservation ends."""
-    s.wakes.is_on = True
+    s.with_waker()
     enqueue(s, "first", "second", "third")
     s.poll()
     s.do("pause", lambda: s.operator.pause("single", reason="broken"))
@@ -305,7 +304,7 @@ def a_lane_whose_jobs_belong_elsewhere(s: Story) -> None:
 @story
 def a_lane_that_counts_as_empty(s: Story) -> None:
     """Its index lagged when it was looked at: its job is found by the next look, and the lane stands in line again."""
-    s.wakes.is_on = True
+    s.with_waker()
     enqueue(s, "first", "second")
     s.poll()
     lane = "seat#type:single/lane#2#single"
@@ -489,7 +488,7 @@ def behind_those_who_wait(s: Story) -> None:
 @story
 def a_program_without_a_waker(s: Story) -> None:
     """It can start no poller for a freed seat, so it makes the scope due."""
-    s.services.waker = NoWaker()
+    s.services.waker = None
     enqueue(s, "first", "second")
     s.poll()
     s.wait(1)

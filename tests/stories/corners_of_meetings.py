@@ -115,7 +115,7 @@ def a_batch_whose_answer_was_lost_as_the_poll_had_to_stop(s: Story) -> None:
 @story
 def a_freed_seat_as_the_poll_has_to_stop(s: Story) -> None:
     """Its scope is made due instead; where that breaks it is reported, and where no store answers the poll ends."""
-    s.wakes.is_on = True
+    s.with_waker()
     for error in (None, ValueError("broken"), StoreUnavailableError("no answer")):
         enqueue(s, "first", "second")
         s.poll()
@@ -130,7 +130,7 @@ def a_freed_seat_as_the_poll_has_to_stop(s: Story) -> None:
 @story
 def woken_beside_many_others(s: Story) -> None:
     """Others begin to look each time this one tries to: in the end the scope is made due."""
-    s.wakes.is_on = True
+    s.with_waker()
     enqueue(s, "first", "second")
     s.poll()
     s.wait(5)

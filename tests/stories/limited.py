@@ -58,7 +58,7 @@ def the_only_seat(s: Story) -> None:
 @story
 def a_freed_seat_wakes(s: Story) -> None:
     """Where a poller can be started for it nothing is made due: the poller looks at once."""
-    s.wakes.is_on = True
+    s.with_waker()
     enqueue(s, "first", "second", "third")
     s.poll()
     s.wait(5)
@@ -78,7 +78,7 @@ def a_freed_seat_wakes(s: Story) -> None:
 @story
 def woken_twice(s: Story) -> None:
     """Two pollers are started for two freed seats: the second waits for the first, and finds nothing to do."""
-    s.wakes.is_on = True
+    s.with_waker()
     s.deploy(JobType(name="double", concurrency=2))
     enqueue(s, *"abcde", job="double")
     s.poll()
@@ -94,7 +94,7 @@ def woken_twice(s: Story) -> None:
 @story
 def woken_beside_another(s: Story) -> None:
     """Somebody begins to look while this one reads: it looks again, or leaves it to the other."""
-    s.wakes.is_on = True
+    s.with_waker()
     enqueue(s, "first", "second", "third")
     s.poll()
     s.wait(5)
@@ -122,7 +122,7 @@ def moment(s: Story):
 @story
 def a_halt_with_freed_seats(s: Story) -> None:
     """While all is halted a freed seat is only noted."""
-    s.wakes.is_on = True
+    s.with_waker()
     enqueue(s, "first", "second")
     s.poll()
     s.run()

@@ -89,7 +89,6 @@ class Wakes:
     """A waker that says whom it was asked to wake."""
 
     def __init__(self, recording: Recording) -> None:
-        self.is_on = False
         self.fails = False
         self.scopes: list[str] = []
         self._recording = recording
@@ -111,6 +110,7 @@ class Story:
         self.telemetry = RecordingTelemetry(self.recording)
         self.dispatches: Dispatches = Dispatches(self.recording)
         self.wakes = Wakes(self.recording)
+        self.waker: Wakes | None = None
         self.script = Script()
         self.told: list[Told] = []
         self.handler, self.receiver = scripted(self.script), receiver(self.told)
@@ -133,11 +133,15 @@ class Story:
             clock=self.clock,
             random_source=self.random_source,
             telemetry=self.telemetry,
-            waker=self.wakes,
+            waker=self.waker,
             identity=KnownIdentity("ada"),
         )
 
     # --- verbs
+
+    def with_waker(self) -> None:
+        """From now on whoever frees a seat has the scope looked at by a poller."""
+        self.waker = self.services.waker = self.wakes
 
     def deploy(self, *types: JobType, **how: Any) -> None:
         self.types = {each.name: each for each in types}

@@ -28,7 +28,7 @@ from leasehold import (
 from leasehold.batches.model import Batch
 from leasehold.kernel import errors, job, keys, lanes, partitions, payload, payload_forms, retry, table, times
 from leasehold.kernel.hooks import NOTHING, Hooks
-from leasehold.kernel.ports import NoReporter, SystemRandomSource, handovers_in
+from leasehold.kernel.ports import SystemRandomSource, handovers_in
 from leasehold.kernel.type_options import fits, parse_attempts, parse_key
 from leasehold.limits.model import Places, key_of_scope, type_of_scope, weight_of
 from leasehold.pollers import sharing
@@ -350,8 +350,6 @@ def handed_over() -> Iterator[str]:
     batches: tuple[Any, ...] = (None, [], [{}], {}, "x")
     for event in ({}, *({"batch": each} for each in batches)):
         yield _line(f"handed over {event}", lambda each=event: handovers_in(each))
-    reporter = NoReporter()
-    yield f"no reporter: {reporter.is_on} {reporter.report(None)}"
     shares = [SystemRandomSource().share() for _ in range(200)]
     yield f"shares: {all(0 <= each < 1 for each in shares)} {min(shares) < 0.5 < max(shares)}"
 

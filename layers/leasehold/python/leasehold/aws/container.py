@@ -17,7 +17,6 @@ from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import table_config
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.ports import NoReporter, NoWaker
 from leasehold.kernel.services import Services
 from leasehold.lean import dataclass
 from leasehold.pool import threads_for
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     from leasehold.aws.caller import LambdaCaller
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.ports import ErrorReporter, Waker
+    from leasehold.limits.seating import Waker
+    from leasehold.operate.failure_report import ErrorReporter
     from leasehold.pollers.waiting import WaitingSettings
 
 _HANDLERS_LOGGER = "leasehold.jobs"
@@ -95,19 +95,19 @@ def open_container(service: str) -> Container:
     return Container(services, telemetry, settings)
 
 
-def reporter_of(settings: Settings) -> ErrorReporter:
+def reporter_of(settings: Settings) -> ErrorReporter | None:
     """A reporter to Sentry, or none where no place of a DSN is set. Nothing is read or imported for it yet."""
     if not settings.sentry_dsn_secret and not settings.sentry_dsn_parameter:
-        return NoReporter()
+        return None
     from leasehold.aws.sentry import SentryReporter, stored_dsn
 
     dsn = stored_dsn(secret=settings.sentry_dsn_secret, parameter=settings.sentry_dsn_parameter)
     return SentryReporter(dsn, environment=settings.environment_name)
 
 
-def _waker_of(settings: Settings) -> Waker:
+def _waker_of(settings: Settings) -> Waker | None:
     if settings.poller_function is None:
-        return NoWaker()
+        return None
     from leasehold.aws.dispatcher import LambdaWaker
 
     return LambdaWaker(settings.poller_function)

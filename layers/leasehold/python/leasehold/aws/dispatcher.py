@@ -80,8 +80,6 @@ class LambdaStarter:
 
 
 class LambdaWaker:
-    is_on = True
-
     def __init__(self, function: str, dispatcher: LambdaDispatcher | None = None) -> None:
         self._function = function
         self._dispatcher = dispatcher or LambdaDispatcher()

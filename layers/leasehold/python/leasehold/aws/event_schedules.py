@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.aws.clients import open_client, tries
 from leasehold.aws.names import event_schedule_name, wake_event
-from leasehold.kernel.errors import MirrorError
-from leasehold.kernel.ports import NoMirror
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +14,8 @@ if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
 
     from leasehold.aws.settings import Settings
-    from leasehold.kernel.ports import ScheduleMirror
     from leasehold.schedules.model import Schedule
+    from leasehold.schedules.trigger import ScheduleMirror
 
 # A wake that comes later than this finds that a tick was there before it.
 _RETRY = {"MaximumRetryAttempts": 2, "MaximumEventAgeInSeconds": 120}
@@ -25,8 +23,6 @@ _UNKNOWN, _EXISTS = "ResourceNotFoundException", "ConflictException"
 
 
 class EventSchedules:
-    is_on = True
-
     def __init__(
         self, connect: Callable[[], EventBridgeSchedulerClient], *, group: str, function_arn: str, role_arn: str
     ) -> None:
@@ -66,6 +62,8 @@ class EventSchedules:
         """False if EventBridge answered `or_if`."""
         from botocore.exceptions import BotoCoreError, ClientError
 
+        from leasehold.schedules.trigger import MirrorError
+
         try:
             getattr(self._connect(), operation)(**request)
         except ClientError as error:
@@ -77,9 +75,9 @@ class EventSchedules:
         return True
 
 
-def mirror_of(settings: Settings) -> ScheduleMirror:
+def mirror_of(settings: Settings) -> ScheduleMirror | None:
     if not settings.schedule_group or not settings.schedule_function or not settings.schedule_role:
-        return NoMirror()
+        return None
     return EventSchedules(
         _connect,
         group=settings.schedule_group,

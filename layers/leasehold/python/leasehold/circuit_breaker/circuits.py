@@ -7,12 +7,14 @@ moves a rate over many runs by one. What opens and closes the circuit is written
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leasehold.circuit_breaker.model import Circuit, Tally
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.partitions import awakened
 from leasehold.kernel.records import Codec, Kind
+from leasehold.kernel.registry import Cached
 from leasehold.kernel.table import (
     JOBS,
     After,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Condition, Record, Table
 
 _TRIES = 3
@@ -104,6 +107,21 @@ class Circuits:
             current = failed.current or {}
             return sets.items() <= current.items() and not removes & current.keys()
         return True
+
+
+def circuit_of_type(job_type: str, services: Services, *, fresh: bool = False) -> Circuit | None:
+    """The circuit of a type if it is open, through a cache. Only types with a breaker have one to be read."""
+    deployment = services.deployment
+    if deployment.settings_of(job_type).breaker is None:
+        return None
+    read = Cached(partial(services.store.circuits.get, job_type), services.clock)
+    return deployment.circuits.setdefault(job_type, read).get(fresh=fresh)
+
+
+def known_circuit(job_type: str, services: Services) -> Circuit | None:
+    """The circuit of a type as it was last read, however long ago; nothing is read for it."""
+    known = services.deployment.circuits.get(job_type)
+    return known.last if known else None
 
 
 def closing(job_type: str, now: datetime, *, stamp: str, shards: int, probe: JobId | None = None) -> list[Change]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.circuit_breaker.circuits import circuit_key
+from leasehold.circuit_breaker.circuits import circuit_key, circuit_of_type, known_circuit
 from leasehold.circuit_breaker.model import Circuit, CircuitBreaker
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import Hooks
@@ -65,10 +65,10 @@ def note_of(job_id: JobId, job_type: JobType, circuit: Circuit, services: Servic
 
 def probed_by(job_id: JobId, job_type: str, services: Services) -> Circuit | None:
     """The open circuit that this job is the probe of."""
-    circuit = services.deployment.circuit(job_type)
+    circuit = circuit_of_type(job_type, services)
     if circuit is not None and circuit.probe != job_id:
         # It may have been sent since the circuit was read: that is cached.
-        circuit = services.deployment.circuit(job_type, fresh=True)
+        circuit = circuit_of_type(job_type, services, fresh=True)
     return circuit if circuit is not None and circuit.probe == job_id else None
 
 
@@ -112,7 +112,7 @@ class CircuitHooks(Hooks):
     def stops_start(self, handover: Handover, services: Services) -> str | None:
         if probed_by(handover.job_id, handover.job_type, services) is not None:
             return None
-        return None if services.deployment.circuit(handover.job_type) is None else "circuit open"
+        return None if circuit_of_type(handover.job_type, services) is None else "circuit open"
 
     def never_started(self, handover: Handover, services: Services) -> None:
         circuit = probed_by(handover.job_id, handover.job_type, services)
@@ -141,7 +141,7 @@ def _answered(end: End, services: Services) -> bool:
     A run that is not counted has nothing else to find out by whether it was the probe, so that asks.
     """
     job_id, name = end.job.job_id, end.job_type.name
-    circuit = services.deployment.known_circuit(name) if end.failed is not None else probed_by(job_id, name, services)
+    circuit = known_circuit(name, services) if end.failed is not None else probed_by(job_id, name, services)
     if circuit is None or circuit.probe != job_id:
         return False
     return answer(job_id, name, circuit, services, failed=end.failed)

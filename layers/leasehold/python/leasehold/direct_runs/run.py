@@ -30,6 +30,7 @@ from leasehold.lean import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from leasehold.direct_runs.model import DirectAnswer
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.payload import Json
     from leasehold.kernel.services import Services
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
 
 # The type's jobs wait as long as this waits, and after a crash for the rest of it.
 LONGEST_WAIT = timedelta(hours=1)
+
+
+class Caller(Protocol):
+    """Reaches handlers and waits for them, once: what was called twice would run twice."""
+
+    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+        """Have the run done now; raise DispatchError if it did not begin, DirectRunLostError if that is not known."""
 
 
 def run_now(
@@ -54,6 +62,12 @@ def run_now(
     on_turn: called when the waiting is over, right before the handler is called.
     """
     deployed = checked_type(job_type, services, timeout=timeout)
+    caller = services.caller
+    if caller is None:
+        raise DispatchError(
+            f"this queue has no way to call the handler of {deployed.name!r}. Open it with Queue.connect, or pass "
+            "Services(caller=...)."
+        )
     run_id = run_id or make_run_id(services)
     slot = NextSlot(deployed, run_id, services, timeout=timeout)
     try:
@@ -66,7 +80,7 @@ def run_now(
         raise
     run = DirectRun(run_id=run_id, job_type=deployed.name, payload_text=payload_text, until=slot.until, trace=trace)
     try:
-        answer = services.caller.call(run, deployed)
+        answer = caller.call(run, deployed)
     except DispatchError:
         slot.give_back()
         raise

@@ -26,7 +26,6 @@ LeaseholdError
 │   ├── MisplacedItemError       an item among the jobs whose key is no job's
 │   └── TransactionRefusedError  the caller's own part of a transaction failed its condition
 ├── DispatchError                the hand-over to a handler failed
-├── MirrorError                  EventBridge did not take a schedule; it is in the table, and sent again
 ├── ServerUnavailableError       a local engine is not installed, or did not start
 ├── DeploymentError              the stacks could not be put onto the local AWS
 ├── PayloadNotReadError          a listed job's large payload is asked for, which is read with the job itself
@@ -281,10 +280,6 @@ class TransactionRefusedError(StoreError):
 
 class DispatchError(LeaseholdError):
     code = "dispatch_failed"
-
-
-class MirrorError(LeaseholdError):
-    code = "mirror_failed"
 
 
 class ServerUnavailableError(LeaseholdError):

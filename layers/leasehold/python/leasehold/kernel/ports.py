@@ -1,4 +1,4 @@
-"""What the kernel needs from outside: time, random numbers, a way to reach handlers, and one to report failures."""
+"""What the kernel needs from outside: time, random numbers, a way to reach handlers, and who acts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.kernel.errors import DispatchError, InvalidInputError
+from leasehold.kernel.errors import InvalidInputError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import Due, parse_job_id
 from leasehold.kernel.table import check_format, format_mark
@@ -15,14 +15,10 @@ from leasehold.kernel.times import instant
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import timedelta
 
-    from leasehold.direct_runs.model import DirectAnswer, DirectRun
-    from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
-    from leasehold.operate.failure_report import FailureReport
-    from leasehold.schedules.model import Schedule
 
 
 class Clock(Protocol):
@@ -83,38 +79,6 @@ class Dispatcher(Protocol):
         """Hand a claimed job to its handler without waiting for it; raise DispatchError if that fails."""
 
 
-class ErrorReporter(Protocol):
-    @property
-    def is_on(self) -> bool:
-        """Whether there is anybody to tell."""
-
-    def report(self, report: FailureReport) -> bool:
-        """Tell of a failed run; True only once the report is known to have been taken."""
-
-
-class NoReporter:
-    """For programs that tell nobody."""
-
-    is_on = False
-
-    def report(self, report: FailureReport) -> bool:
-        return False
-
-
-class ScheduleMirror(Protocol):
-    """Wakes us at the slots of schedules. It is told after the table, and may be told anything twice."""
-
-    @property
-    def is_on(self) -> bool:
-        """Whether there is anybody to tell."""
-
-    def put(self, schedule: Schedule) -> None:
-        """Wake at the slots of this schedule from now on, as far as that can be said; raise MirrorError if it fails."""
-
-    def delete(self, name: str) -> None:
-        """Wake no more; raise MirrorError if that fails. One that is not there is deleted already."""
-
-
 class Identity(Protocol):
     def actor(self) -> str:
         """Who acts, as it was authenticated: never what a caller says of itself."""
@@ -128,55 +92,6 @@ class KnownIdentity:
 
     def actor(self) -> str:
         return self._name
-
-
-class Waker(Protocol):
-    """Starts a poller for scopes whose seats were freed, faster than the stream would."""
-
-    @property
-    def is_on(self) -> bool:
-        """Whether there is a poller to start; else the stream does."""
-
-    def wake(self, scopes: Sequence[str]) -> None:
-        """Have each of these looked at, whenever it is due; raise DispatchError if that fails."""
-
-
-class NoWaker:
-    """For programs that know no poller."""
-
-    is_on = False
-
-    def wake(self, scopes: Sequence[str]) -> None:
-        return
-
-
-class NoMirror:
-    """For programs that nobody wakes: polls find what is due."""
-
-    is_on = False
-
-    def put(self, schedule: Schedule) -> None:
-        return
-
-    def delete(self, name: str) -> None:
-        return
-
-
-class Caller(Protocol):
-    """Reaches handlers and waits for them, once: what was called twice would run twice."""
-
-    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
-        """Have the run done now; raise DispatchError if it did not begin, DirectRunLostError if that is not known."""
-
-
-class NoCaller:
-    """For programs that reach no handler."""
-
-    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
-        raise DispatchError(
-            f"this queue has no way to call the handler of {job_type.name!r}. Open it with Queue.connect, or pass "
-            "Parts(caller=...)."
-        )
 
 
 class SystemClock:

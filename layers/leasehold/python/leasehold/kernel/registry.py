@@ -126,51 +126,57 @@ class Registry:
             raise UnknownJobTypeError(name, [each for each in self.types if each != DELIVERY]) from None
 
 
-@dataclass(slots=True)
-class _Read[Thing]:
-    """What was last read. Without a time it is known, but to be read anew."""
+class Cached[Thing]:
+    """What is read for a while. While the table is away, what was last read stands: no work that is done waits."""
 
-    thing: Thing
-    at: datetime | None
+    def __init__(self, read: Callable[[], Thing], clock: Clock) -> None:
+        self._read = read
+        self._clock = clock
+        # Without a time it is known, but to be read anew.
+        self._read_at: datetime | None = None
+        self._known: tuple[Thing] | tuple[()] = ()
+
+    @property
+    def last(self) -> Thing | None:
+        """As it was last read, however long ago; None if it never was."""
+        return self._known[0] if self._known else None
+
+    def get(self, *, fresh: bool = False) -> Thing:
+        now = self._clock.now()
+        if fresh or not self._known or self._read_at is None or not is_fresh(self._read_at, now):
+            try:
+                self._known, self._read_at = (self._read(),), now
+            except StoreUnavailableError:
+                # Who asks for what is true now gets no old answer.
+                if fresh or not self._known:
+                    raise
+        return self._known[0]
+
+    def forget(self) -> None:
+        """Read it anew next time."""
+        self._read_at = None
 
 
 class Deployment:
-    """While the table is away, what was last read stands: no work that is done waits for a switch to be read."""
-
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
-        self._clock = clock
-        self._registry: _Read[Registry] | None = None
-        self._switches: _Read[Switches] | None = None
-        self._circuits: dict[str, _Read[Circuit | None]] = {}
+        self._registry = Cached(self._read_registry, clock)
+        self._switches = Cached(store.control.switches, clock)
+        # Of types whose circuit breaker was asked: see circuit_breaker/circuits.py.
+        self.circuits: dict[str, Cached[Circuit | None]] = {}
         # Opened with the first template that is asked for.
         self.templates: TemplateCache | None = None
 
     def registry(self, *, fresh: bool = False) -> Registry:
-        self._registry = self._reading(self._registry, self._read_registry, fresh=fresh)
-        return self._registry.thing
+        return self._registry.get(fresh=fresh)
 
     def switches(self, *, fresh: bool = False) -> Switches:
-        before = self._switches
-        self._switches = self._reading(before, self._store.control.switches, fresh=fresh)
-        if self._switches is not before:
-            for circuit in self._circuits.values():
-                circuit.at = None
-        return self._switches.thing
-
-    def circuit(self, job_type: str, *, fresh: bool = False) -> Circuit | None:
-        """The circuit of a type if it is open. Only types with a breaker have one to be read."""
-        if self.settings_of(job_type).breaker is None:
-            return None
-        before = self._circuits.get(job_type)
-        read = self._reading(before, lambda: self._store.circuits.get(job_type), fresh=fresh)
-        self._circuits[job_type] = read
-        return read.thing
-
-    def known_circuit(self, job_type: str) -> Circuit | None:
-        """The circuit of a type as it was last read, however long ago; nothing is read for it."""
-        known = self._circuits.get(job_type)
-        return known.thing if known else None
+        before = self._switches.last
+        switches = self._switches.get(fresh=fresh)
+        if switches is not before:
+            for circuit in self.circuits.values():
+                circuit.forget()
+        return switches
 
     def refuse_if_halted(self) -> None:
         halt = self.switches().halt
@@ -190,27 +196,14 @@ class Deployment:
 
     def forget(self) -> None:
         """Read anew next time."""
-        for known in (self._registry, self._switches, *self._circuits.values()):
-            if known is not None:
-                known.at = None
+        for known in (self._registry, self._switches, *self.circuits.values()):
+            known.forget()
 
     def _read_registry(self) -> Registry:
         registry = self._store.control.registry()
         if registry is None:
             raise NotDeployedError(self._store.table.name)
         return registry
-
-    def _reading[Thing](self, known: _Read[Thing] | None, read: Callable[[], Thing], *, fresh: bool) -> _Read[Thing]:
-        now = self._clock.now()
-        if known is not None and not fresh and known.at is not None and is_fresh(known.at, now):
-            return known
-        try:
-            return _Read(read(), now)
-        except StoreUnavailableError:
-            # Who asks for what is true now gets no old answer.
-            if known is None or fresh:
-                raise
-            return known
 
 
 def is_fresh(read_at: datetime, now: datetime) -> bool:

@@ -7,16 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.ports import (
-    KnownIdentity,
-    NoCaller,
-    NoMirror,
-    NoReporter,
-    NoWaker,
-    RandomSource,
-    SystemClock,
-    SystemRandomSource,
-)
+from leasehold.kernel.ports import KnownIdentity, RandomSource, SystemClock, SystemRandomSource
 from leasehold.kernel.registry import Deployment
 from leasehold.lean import dataclass
 from leasehold.pool import InTurn
@@ -26,11 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from leasehold.direct_runs.run import Caller
     from leasehold.features import Store
     from leasehold.kernel.hooks import Feature
-    from leasehold.kernel.ports import Caller, Clock, ErrorReporter, Identity, ScheduleMirror, Waker
+    from leasehold.kernel.ports import Clock, Identity
+    from leasehold.limits.seating import Waker
+    from leasehold.operate.failure_report import ErrorReporter
     from leasehold.pollers.window import Window
     from leasehold.pool import Pool
+    from leasehold.schedules.trigger import ScheduleMirror
     from leasehold.telemetry import Telemetry
     from leasehold.templates.model import TemplateCache
 
@@ -41,10 +36,11 @@ class Services:
     clock: Clock = field(default_factory=SystemClock)
     random_source: RandomSource = field(default_factory=SystemRandomSource)
     telemetry: Telemetry = field(default_factory=Silence)
-    reporter: ErrorReporter = field(default_factory=NoReporter)
-    mirror: ScheduleMirror = field(default_factory=NoMirror)
-    caller: Caller = field(default_factory=NoCaller)
-    waker: Waker = field(default_factory=NoWaker)
+    # Whom features reach outside; None for programs that reach nobody there.
+    reporter: ErrorReporter | None = None
+    mirror: ScheduleMirror | None = None
+    caller: Caller | None = None
+    waker: Waker | None = None
     # Where calls that do not depend on each other run side by side.
     pool: Pool = field(default_factory=InTurn)
     # Whoever does not say who it is acts as the system; connections of people and programs ask AWS who they are.

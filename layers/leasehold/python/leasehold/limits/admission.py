@@ -11,6 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from leasehold.circuit_breaker.circuits import circuit_of_type
 from leasehold.circuit_breaker.probes import Probes, give_up, note_of
 from leasehold.kernel.keys import EPOCH, Due
 from leasehold.kernel.lanes import queue_of
@@ -315,7 +316,7 @@ def stop_of(job_type: str, switches: Switches, services: Services) -> Stop | Non
     if job_type not in registry().types and job_type not in registry(fresh=True).types:
         return Stop("not deployed")
     # Last: a probe passes by this reason and by no other.
-    circuit = services.deployment.circuit(job_type)
+    circuit = circuit_of_type(job_type, services)
     if circuit is not None:
         return Stop("circuit open", circuit.probe_at, circuit)
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from leasehold.kernel.end import run_of
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, appended
@@ -57,19 +57,29 @@ def allowed_fields(payload: Json, names: Sequence[str]) -> dict[str, Json]:
     return {name: payload[name] for name in names if name in payload} if isinstance(payload, dict) else {}
 
 
+class ErrorReporter(Protocol):
+    @property
+    def is_on(self) -> bool:
+        """Whether there is anybody to tell."""
+
+    def report(self, report: FailureReport) -> bool:
+        """Tell of a failed run; True only once the report is known to have been taken."""
+
+
 def report_failure(job: Job, failure: Failure, services: Services) -> None:
     """Tell of a lost or failed run of `job`, given as its start left it. Nothing that goes wrong here shows outside.
 
     A run that was the last is told by the dead-letter table's stream, which does not give up: see operate/reports.py.
     """
-    is_taken(job.job_id, job.job_type, services, lambda: services.reporter.report(_report(job, failure, services)))
+    is_taken(job.job_id, job.job_type, services, lambda reporter: reporter.report(_report(job, failure, services)))
 
 
-def is_taken(job_id: JobId, job_type: str | None, services: Services, send: Callable[[], bool]) -> bool:
+def is_taken(job_id: JobId, job_type: str | None, services: Services, send: Callable[[ErrorReporter], bool]) -> bool:
     """Whether a report was taken, or nobody is there to take it; what goes wrong with it is logged, and no more."""
+    reporter = services.reporter
     try:
         # Where reports go may itself have to be looked up, and not be found.
-        if not services.reporter.is_on or send():
+        if reporter is None or not reporter.is_on or send(reporter):
             return True
         log_untaken(job_id, job_type, services)
     except Exception as error:  # a reporter's trouble is never the job's

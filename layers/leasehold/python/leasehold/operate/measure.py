@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from leasehold.circuit_breaker.circuits import circuit_of_type
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.lean import dataclass
@@ -95,7 +96,7 @@ def _measure_circuits(services: Services) -> None:
     """Again each minute: an alarm that heard of an open circuit only once would end while it is still open."""
     for name, job_type in services.deployment.registry().types.items():
         if job_type.breaker is not None:
-            is_open = services.deployment.circuit(name) is not None
+            is_open = circuit_of_type(name, services) is not None
             services.telemetry.measure(CIRCUIT_OPEN, int(is_open), job_type=name)
 
 

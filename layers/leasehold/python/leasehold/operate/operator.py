@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from leasehold.audit.records import audit_entry_by_actor, audit_entry_on_job, recorded_reason, retried
-from leasehold.circuit_breaker.circuits import closed, closing
+from leasehold.circuit_breaker.circuits import circuit_of_type, closed, closing
 from leasehold.circuit_breaker.model import CIRCUIT_BREAKER
 from leasehold.circuit_breaker.probes import tell_closed
 from leasehold.kernel import partitions
@@ -65,7 +65,7 @@ class Operator:
         paused = dict(switches.pauses)
         registry = self._services.store.control.registry()
         for name in registry.types if registry else ():
-            circuit = self._services.deployment.circuit(name)
+            circuit = circuit_of_type(name, self._services)
             if circuit is not None and name not in paused:
                 by, at, reason = CIRCUIT_BREAKER, circuit.opened_at, circuit.reason
                 paused[name] = Switch(by=by, at=at, reason=reason, circuit=circuit)
@@ -90,7 +90,7 @@ class Operator:
     def unpause(self, job_type: str, *, reason: str = "") -> bool:
         """Lift a pause, and close an open circuit, which then counts anew. False if there was neither."""
         has_breaker = self._services.deployment.settings_of(parse_job_type(job_type)).breaker is not None
-        circuit = self._services.deployment.circuit(job_type, fresh=True)
+        circuit = circuit_of_type(job_type, self._services, fresh=True)
         entry = self._entry(f"control#type#{job_type}", "resume", reason)
         shards = self._services.deployment.registry().shards
 

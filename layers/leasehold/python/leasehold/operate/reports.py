@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
+    from leasehold.operate.failure_report import ErrorReporter
 
 # The stream keeps a record for a day; the sweep looks back long enough to outlast a weekend.
 SWEEP_BACK = timedelta(days=3)
@@ -53,7 +54,7 @@ def report_dead_letters(job_ids: Iterable[JobId], services: Services) -> list[Jo
 def sweep_unreported(services: Services, *, until: datetime | None = None) -> Swept:
     """Report what the stream gave up on; it ends at `until`, or when nobody seems to take reports."""
     swept = Swept()
-    if services.reporter.is_on:
+    if services.reporter is not None and services.reporter.is_on:
         now = services.clock.now()
         span = {"start": now - SWEEP_BACK, "end": now - SWEEP_MARGIN}
         for dead_letter in open_dead_letters(services, **span, unreported=True, page_size=_PAGE):
@@ -86,8 +87,8 @@ def _reported_or_told(job_id: JobId, services: Services) -> bool:
 def _taken(dead_letter: DeadLetter, services: Services) -> bool:
     """Report one dead letter and mark it; False if the report was not taken. With no reporter nothing is owed."""
 
-    def send() -> bool:
-        if not services.reporter.report(_report(dead_letter, services)):
+    def send(reporter: ErrorReporter) -> bool:
+        if not reporter.report(_report(dead_letter, services)):
             return False
         # Should this write be lost, the next report carries the same id, by which its taker knows it.
         services.store.dead_letters.mark_reported(dead_letter.id, services.clock.now())

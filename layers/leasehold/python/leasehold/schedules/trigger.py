@@ -7,10 +7,10 @@ The function that EventBridge wakes may insert jobs and not read them: what need
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from leasehold.kernel.enqueue import JobRequest, NewJob, draft, log_enqueued
-from leasehold.kernel.errors import InvalidInputError, MirrorError
+from leasehold.kernel.errors import InvalidInputError, LeaseholdError
 from leasehold.kernel.keys import Due, derive_job_id, position_at, to_text
 from leasehold.kernel.offload import offloaded
 from leasehold.kernel.payload import shortened
@@ -202,34 +202,50 @@ TELL_AGAIN_AFTER = timedelta(minutes=5)
 _MAX_ERROR_BYTES = 512
 
 
+class MirrorError(LeaseholdError):
+    """EventBridge did not take a schedule; it is in the table, and sent again."""
+
+    code = "mirror_failed"
+
+
+class ScheduleMirror(Protocol):
+    """Wakes us at the slots of schedules. It is told after the table, and may be told anything twice."""
+
+    def put(self, schedule: Schedule) -> None:
+        """Wake at the slots of this schedule from now on, as far as that can be said; raise MirrorError if it fails."""
+
+    def delete(self, name: str) -> None:
+        """Wake no more; raise MirrorError if that fails. One that is not there is deleted already."""
+
+
 def converge(schedule: Schedule, services: Services) -> Schedule | None:
     """The schedule as it is afterwards; None if it is gone, or waits for EventBridge to forget it."""
     tell_at = next_telling_at(schedule, services)
     if tell_at is None and schedule.retired:
         services.store.schedules.remove(schedule)
-    if tell_at is None or tell_at > services.clock.now():
+    if services.mirror is None or tell_at is None or tell_at > services.clock.now():
         return None if schedule.retired else schedule
     try:
-        return _told(schedule, services)
+        return _told(schedule, services.mirror, services)
     except ScheduleChanged:
-        _make_up_for(schedule, services)
+        _make_up_for(schedule, services.mirror, services)
         raise
 
 
 def next_telling_at(schedule: Schedule, services: Services) -> datetime | None:
     """When EventBridge is to be told of it; None if it knows, or nobody is to be told."""
-    if not services.mirror.is_on:
+    if services.mirror is None:
         return None
     return schedule.mirror_again_at if schedule.is_mirrored else services.clock.now()
 
 
-def _told(schedule: Schedule, services: Services) -> Schedule | None:
+def _told(schedule: Schedule, mirror: ScheduleMirror, services: Services) -> Schedule | None:
     now, store, is_the_second_time = services.clock.now(), services.store.schedules, schedule.is_mirrored
     try:
         if schedule.retired:
-            services.mirror.delete(schedule.name)
+            mirror.delete(schedule.name)
         else:
-            services.mirror.put(schedule)
+            mirror.put(schedule)
     except MirrorError as error:
         now = services.clock.now()
         again_at: datetime | None = now + TELL_AGAIN_AFTER
@@ -247,11 +263,11 @@ def _told(schedule: Schedule, services: Services) -> Schedule | None:
     return None
 
 
-def _make_up_for(told: Schedule, services: Services) -> None:
+def _make_up_for(told: Schedule, mirror: ScheduleMirror, services: Services) -> None:
     """What we have told may have landed on top of what a newer version told."""
     current = services.store.schedules.get(told.name)
     if current is None:
         if not told.retired:
-            services.mirror.delete(told.name)
+            mirror.delete(told.name)
     elif current.version != told.version:
         services.store.schedules.mirror_anew(told.name, services.clock.now())
