@@ -10,8 +10,8 @@ from leasehold import JobType
 from leasehold.aws.polling import Polling, Wake
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import job_record
-from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.other_entries import FreedScope
 from leasehold.pollers.waiting import WaitingSettings
 from leasehold.telemetry import STREAM
 from tests.contract.world import World

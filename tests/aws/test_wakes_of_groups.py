@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from leasehold.aws.polling import hints_of
-from leasehold.kernel.jobs import DueItem, due_entry
+from leasehold.kernel.jobs import due_entry
+from leasehold.kernel.other_entries import DueItem
 
 KEYS = {"PK": "group#import", "SK": "group", "due_key": "2026-11-15T09:30:00.000Z#0#import"}
 

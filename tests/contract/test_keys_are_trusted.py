@@ -14,10 +14,9 @@ from leasehold.admin.others import DeadLetterFilter, list_dead_letters
 from leasehold.admin.pages import JobFilter
 from leasehold.groups.records import CODES, group_key
 from leasehold.kernel import keys, partitions
-from leasehold.kernel.dead_letter import dead_letter_for
+from leasehold.kernel.dead_letter import dead_letter_for, dead_letter_insertion
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import JobNotFoundError
-from leasehold.kernel.jobs import dead_letter_insertion
 from leasehold.kernel.keys import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
 from leasehold.kernel.table import JOBS, Key, Put, Update
 from leasehold.operate.redrive import DeadJobMissingError

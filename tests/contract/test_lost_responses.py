@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.kernel import keys, partitions
-from leasehold.kernel.dead_letter import dead_letter_for
+from leasehold.kernel.dead_letter import dead_letter_for, dead_letter_insertion
 from leasehold.kernel.end import Failure
-from leasehold.kernel.jobs import Jobs, TransitionRefused, dead_letter_insertion
+from leasehold.kernel.jobs import Jobs
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import Put
 from leasehold.kernel.transitions import DEAD_LETTER, EXTEND, TRANSITIONS, Transition
 from tests.contract.transition_cases import JOB_ID, LATER, NOW, RUN, due_of, satisfying, write_of

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.kernel import keys
-from leasehold.kernel.jobs import Jobs, TransitionRefused
+from leasehold.kernel.jobs import Jobs
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import Put
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus, Transition
 from tests.contract.transition_cases import JOB_ID, after, in_words, satisfying, violating_all, violating_one, write_of

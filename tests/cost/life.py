@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.end import Failure
 from leasehold.kernel.execute import Attempt, Executor
-from leasehold.kernel.jobs import FreedScope
+from leasehold.kernel.other_entries import FreedScope
 from leasehold.kernel.payload import encode_payload
 from leasehold.kernel.poll import Poller
 from leasehold.runtime.lease import extend

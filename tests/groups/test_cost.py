@@ -8,7 +8,7 @@ import pytest
 
 from leasehold import JobType, NewJob, NonRetryableError, Worker
 from leasehold.groups.stop import tend
-from leasehold.kernel.jobs import DueItem
+from leasehold.kernel.other_entries import DueItem
 from leasehold.kernel.poll import Poller
 from tests.docs.markdown import text_of
 from tests.handlers import handler_that

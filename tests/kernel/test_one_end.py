@@ -30,4 +30,4 @@ def test_no_other_file_makes_a_write_of_an_end_state() -> None:
 def test_no_other_file_writes_a_dead_letter() -> None:
     writers = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if "letter_insertion(" in path.read_text()}
 
-    assert writers == {"kernel/end.py", "kernel/jobs.py"}
+    assert writers == {"kernel/dead_letter.py", "kernel/end.py"}

@@ -10,8 +10,8 @@ import pytest
 from leasehold import JobType, Worker
 from leasehold.aws.polling import Polling, Wake
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
-from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.keys import Due
+from leasehold.kernel.other_entries import FreedScope
 from leasehold.kernel.table import Update
 from leasehold.limits.lines import Lines, Moment
 from leasehold.pollers.waiting import WaitingSettings

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from leasehold.kernel import keys, partitions
-from leasehold.kernel.jobs import Jobs, TransitionRefused, Undecided, conditions_of
+from leasehold.kernel.jobs import Jobs, conditions_of
 from leasehold.kernel.records import encode
+from leasehold.kernel.refusals import TransitionRefused, Undecided
 from leasehold.kernel.table import OneOf, Put, TransactionCancelled, request_token
 from leasehold.kernel.transitions import DEAD_LETTER, ENDED, REAP_DEAD, JobStatus
 from tests.properties.job_writes import JOB_IDS, after, changes_anything, new_job, writes

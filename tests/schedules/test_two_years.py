@@ -13,10 +13,10 @@ import pytest
 
 from leasehold import JobType, Operator, Queue, Registry
 from leasehold.features import Store
-from leasehold.kernel.jobs import DueItem
 from leasehold.kernel.keys import JobId, scheduled_for_of
 from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.other_entries import DueItem
 from leasehold.kernel.services import Services
 from leasehold.schedules.trigger import trigger
 from leasehold.testing import FakeClock, SeededRandomSource

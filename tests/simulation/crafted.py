@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel import keys
-from leasehold.kernel.jobs import Jobs, TransitionRefused
+from leasehold.kernel.jobs import Jobs
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import Put
 from leasehold.kernel.transitions import TRANSITIONS, JobStatus
 from tests.contract.engines import fresh_table

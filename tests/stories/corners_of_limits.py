@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import CircuitBreaker, Fixed, JobType, OnFull, Rate
-from leasehold.kernel.jobs import FreedScope
+from leasehold.kernel.other_entries import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import JOBS, Delete, Key, Update
 from leasehold.limits.scopes import Lane, LineEntry, Scope, Seat

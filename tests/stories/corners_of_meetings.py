@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold import CircuitBreaker, Fixed, JobType, NewJob
 from leasehold.kernel.errors import StoreError, StoreUnavailableError
-from leasehold.kernel.jobs import FreedScope
+from leasehold.kernel.other_entries import FreedScope
 from leasehold.kernel.table import JOBS, ConditionFailed, Key, Update
 from leasehold.limits.scopes import Seat
 from leasehold.pollers.window import Window

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import CircuitBreaker, Fixed, JobType, Limit, OnFull, Rate
-from leasehold.kernel.jobs import FreedScope
+from leasehold.kernel.other_entries import FreedScope
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import JOBS
 from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes

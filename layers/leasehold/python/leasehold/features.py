@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.dedup import Dedups
     from leasehold.kernel.hooks import DueKind
-    from leasehold.kernel.jobs import DueItem, Jobs
+    from leasehold.kernel.jobs import Jobs
     from leasehold.kernel.offload import Payloads
+    from leasehold.kernel.other_entries import DueItem
     from leasehold.kernel.registry import Control
     from leasehold.kernel.table import Table
     from leasehold.limits.gate import LimitsGate as LimitsGate

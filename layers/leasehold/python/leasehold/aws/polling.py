@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws import names as wakes
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
-from leasehold.kernel.jobs import DueJob, DueScope, FreedScope, due_entry
+from leasehold.kernel.jobs import DueJob, due_entry
 from leasehold.kernel.lanes import service_lanes
+from leasehold.kernel.other_entries import DueScope, FreedScope
 from leasehold.kernel.poll import POLL_LIMIT, Poller, PollSettings
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass

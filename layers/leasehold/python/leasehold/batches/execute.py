@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.errors import LeaseLostError, StoreError
 from leasehold.kernel.execute import Attempt, Execution
-from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.payload import encode_result
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.release import release
 
 if TYPE_CHECKING:

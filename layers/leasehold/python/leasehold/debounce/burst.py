@@ -10,9 +10,10 @@ from leasehold.audit.records import contended, tries
 from leasehold.kernel.dedup import UntilEnded, job_of_holder
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, write
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake
+from leasehold.kernel.jobs import Write, needs_wake
 from leasehold.kernel.keys import Due, position_at
 from leasehold.kernel.offload import plan_offload
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import DEBOUNCE, JobStatus
 from leasehold.lean import dataclass
 

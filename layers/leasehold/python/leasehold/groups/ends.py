@@ -12,10 +12,11 @@ from leasehold.groups.records import callback_used, change_of, codes_expire
 from leasehold.kernel.end import Ending
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.job import MAX_REASON_BYTES, Outcome
-from leasehold.kernel.jobs import TransitionRefused, Write, insertion, transition
+from leasehold.kernel.jobs import Write, insertion, transition
 from leasehold.kernel.keys import Due, make_stamp, position_at, to_text
 from leasehold.kernel.offload import offloaded
 from leasehold.kernel.payload import encode, shortened
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import request_token
 from leasehold.kernel.transitions import CANCEL, REQUEST_CANCEL, SKIP, TAKE_TURN, TURN_AWAY, JobStatus
 from leasehold.kernel.trust import report

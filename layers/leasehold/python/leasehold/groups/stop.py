@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.end import Ending
     from leasehold.kernel.job import Job
-    from leasehold.kernel.jobs import DueItem
+    from leasehold.kernel.other_entries import DueItem
     from leasehold.kernel.services import Services
 
 

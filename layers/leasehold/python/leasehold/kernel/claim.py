@@ -12,9 +12,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.jobs import TransitionRefused, Write
+from leasehold.kernel.jobs import Write
 from leasehold.kernel.keys import make_nonce, run_lane, shard_of
 from leasehold.kernel.ports import Handover
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import CLAIM, JobStatus
 from leasehold.lean import dataclass
 from leasehold.telemetry import CLAIMED, Event

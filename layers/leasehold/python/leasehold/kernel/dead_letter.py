@@ -5,12 +5,13 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
+from leasehold.kernel import partitions
 from leasehold.kernel import payload as codec
 from leasehold.kernel.job import MAX_ERROR_BYTES, RUNS
 from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.payload import MISSING, is_short, shortened
 from leasehold.kernel.records import Codec, Kind, texts_in
-from leasehold.kernel.table import check_format
+from leasehold.kernel.table import Put, check_format
 from leasehold.lean import dataclass
 from leasehold.telemetry import COMPLETED, Event
 
@@ -80,6 +81,11 @@ def dead_letter_record(dead_letter: DeadLetter) -> Record:
         key = f"{to_text(dead_letter.failed_at)}#{dead_letter.id}"
         record |= {"open": OPEN, "open_type": dead_letter.job_type, "open_key": key}
     return record
+
+
+def dead_letter_insertion(dead_letter: DeadLetter) -> Put:
+    """A dead letter's record, to be written together with the end of its job."""
+    return Put(key=partitions.dead_letter(dead_letter.id), record=dead_letter_record(dead_letter))
 
 
 def dead_letter_of(record: Record) -> DeadLetter:

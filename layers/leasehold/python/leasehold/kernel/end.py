@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never, cast
 
-from leasehold.kernel.dead_letter import dead_letter_for, log_dead
+from leasehold.kernel.dead_letter import dead_letter_for, dead_letter_insertion, log_dead
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.hooks import End, owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
-from leasehold.kernel.jobs import TransitionRefused, Write, dead_letter_insertion, ended_lane, transition
+from leasehold.kernel.jobs import Write, ended_lane, transition
 from leasehold.kernel.keys import Due, to_text
 from leasehold.kernel.payload import shortened
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import request_token
 from leasehold.kernel.transitions import JobStatus
 from leasehold.lean import dataclass

@@ -16,9 +16,10 @@ from leasehold import features
 from leasehold.kernel.end import Ending
 from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import Outcome
-from leasehold.kernel.jobs import TransitionRefused, Write
+from leasehold.kernel.jobs import Write
 from leasehold.kernel.keys import make_nonce, to_text
 from leasehold.kernel.payload import OFFLOADED, decode, encode_result
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import COMPLETE, START, Transition
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.jobs import DueJob, DueScope, FreedScope
+    from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.other_entries import DueScope, FreedScope
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services

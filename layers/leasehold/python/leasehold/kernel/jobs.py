@@ -6,12 +6,12 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold import features
-from leasehold.kernel import keys, partitions
-from leasehold.kernel.dead_letter import dead_letter_record
+from leasehold.kernel import keys
 from leasehold.kernel.job import job_of, job_record
 from leasehold.kernel.keys import Due, JobId, Priority, job_id_at
-from leasehold.kernel.records import encode, encode_all
+from leasehold.kernel.other_entries import DueUnreadable, other_entry
+from leasehold.kernel.records import encode_all
+from leasehold.kernel.refusals import Undecided, own_or_refused
 from leasehold.kernel.table import (
     DUE_INDEX,
     JOBS,
@@ -35,27 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
+    from leasehold.kernel.other_entries import DueItem, DueScope
     from leasehold.kernel.table import Change, Condition, ForeignItem, Record, Table
     from leasehold.kernel.transitions import Transition
 
 
 # A job that falls due within this time sets `wake`, and the stream starts a poller for it.
 WAKE_WITHIN = timedelta(seconds=60)
-
-
-class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the engine decides what it means
-    """The job is not what the writer saw; `current` is what it is. Nothing was written.
-
-    was_repeated: the client had sent it before, and may not have heard that it was made.
-    """
-
-    def __init__(self, write: Write, current: Job | None, *, was_repeated: bool = False) -> None:
-        super().__init__(f"{write.transition.name} of job {write.job_id} was refused")
-        self.write = write
-        self.current = current
-        self.was_repeated = was_repeated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,42 +78,6 @@ class DueJob:
         return self.due.afterwards is not None or self.status.has_ended
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DueScope:
-    """A scope whose held jobs may run again."""
-
-    scope: str
-    due_key: str
-
-
-@dataclass(frozen=True, slots=True)
-class FreedScope:
-    """A scope in which a seat was freed that lanes wait for: it is looked at, whenever it is due."""
-
-    scope: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DueUnreadable:
-    """An entry that is damaged, or of a version to come. It must not hide the entries behind it.
-
-    is_misplaced: nothing with such a key is ever due; somebody put it there.
-    """
-
-    due_key: str
-    problem: str
-    is_misplaced: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DueItem:
-    """What a feature looks after, and is no job: a schedule whose next slot has come, a group that stops."""
-
-    kind: str
-    name: str
-    due_key: str
-
-
 type DueEntry = DueJob | DueScope | DueItem | DueUnreadable
 
 
@@ -134,10 +85,6 @@ type DueEntry = DueJob | DueScope | DueItem | DueUnreadable
 class DuePage:
     entries: list[DueEntry]
     cursor: Record | None
-
-
-class Undecided(Exception):  # noqa: N818  an answer: ask again, for this job alone
-    """A batch did not make this transition, which says nothing about whether it may be made."""
 
 
 class Jobs:
@@ -180,10 +127,7 @@ class Jobs:
         try:
             return self._table.write(transition(write))
         except ConditionFailed as failed:
-            if failed.current and is_own_write(write, failed.current):
-                return failed.current
-            current = job_of(failed.current) if failed.current else None
-            raise TransitionRefused(write, current, was_repeated=failed.was_repeated) from None
+            return own_or_refused(write, failed.current, was_repeated=failed.was_repeated)
 
     def apply_many(self, writes: Sequence[Write]) -> list[Undecided | None]:
         """Make each of these transitions where that is simple, in as few calls as possible; None: it was made.
@@ -203,20 +147,13 @@ class Jobs:
         try:
             self._table.transact([transition(write), *changes], token=token, foreign=foreign)
         except TransactionCancelled as cancelled:
-            current = cancelled.failed.get(0)
             if 0 not in cancelled.failed:
                 raise
-            if not is_own_write(write, current):
-                raise TransitionRefused(write, job_of(current) if current else None) from None
+            own_or_refused(write, cancelled.failed[0])
 
 
 def insertion(job: Job) -> Put:
     return Put(key=keys.job(job.job_id), record=job_record(job))
-
-
-def dead_letter_insertion(dead_letter: DeadLetter) -> Put:
-    """A dead letter's record, to be written together with the end of its job."""
-    return Put(key=partitions.dead_letter(dead_letter.id), record=dead_letter_record(dead_letter))
 
 
 def transition(write: Write) -> Update:
@@ -255,18 +192,6 @@ def bind(condition: Condition, seen: Mapping[str, object]) -> Condition:
             return condition
 
 
-def is_own_write(write: Write, current: Record | None) -> bool:
-    """Whether the stored job already is what this write makes of it: its response was lost, its effect was not."""
-    step = write.transition
-    if current is None or step.signature is None or step.signature not in write.values:
-        return False
-    keeps_owner = "locked_by" in write.seen and "locked_by" not in write.removed | write.values.keys()
-    if keeps_owner and current.get("locked_by") != write.seen["locked_by"]:
-        return False  # the next owner may have written the same value by chance
-    status_is_ours = step.target is None or current.get("status") == step.target
-    return status_is_ours and current.get(step.signature) == encode(write.values[step.signature])
-
-
 def ended_lane(status: JobStatus, job_type: str) -> str:
     return f"{status}#{job_type}"
 
@@ -280,7 +205,7 @@ def due_entry(record: Record) -> DueEntry:
     due_key, partition, sort = (cast("str", record[name]) for name in ("due_key", "PK", "SK"))
     job_id = job_id_at(partition, sort)
     if job_id is None:
-        return _other_entry(partition, sort, due_key)
+        return other_entry(partition, sort, due_key)
     try:
         return DueJob(
             job_id=job_id,
@@ -294,12 +219,3 @@ def due_entry(record: Record) -> DueEntry:
         )
     except (KeyError, ValueError) as error:
         return DueUnreadable(due_key=due_key, problem=f"{sort}: {type(error).__name__}: {error}")
-
-
-def _other_entry(partition: str, sort: str, due_key: str) -> DueEntry:
-    if partition.startswith("seat#") and sort == partitions.SCOPE:
-        return DueScope(scope=partitions.scope_of_partition(partition), due_key=due_key)
-    kind, name = features.due_item(partition, sort) or (None, "")
-    if kind is not None:
-        return DueItem(kind=kind, name=name, due_key=due_key)
-    return DueUnreadable(due_key=due_key, problem=f"nothing is due at {partition} {sort}", is_misplaced=True)

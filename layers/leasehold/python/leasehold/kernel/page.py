@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, assert_never
 from leasehold import features
 from leasehold.kernel.claim import Claims
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
-from leasehold.kernel.jobs import DueItem, DueJob, DueScope, DueUnreadable, FreedScope
+from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import Due
 from leasehold.kernel.lanes import is_asked_for
+from leasehold.kernel.other_entries import DueItem, DueScope, DueUnreadable, FreedScope
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.trust import is_trusted_entry
 from leasehold.lean import dataclass

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.jobs import FreedScope
 from leasehold.kernel.lanes import lanes_by_priority, service_lanes
+from leasehold.kernel.other_entries import FreedScope
 from leasehold.kernel.page import NOTHING_DUE, Lane, Poll
 from leasehold.lean import dataclass
 from leasehold.pool import ahead

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from leasehold import features
 from leasehold.kernel.end import Ending, Failure, is_last_attempt
 from leasehold.kernel.job import Outcome
-from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.keys import make_stamp
 from leasehold.kernel.next_attempt import handed_back_values, is_given_up, retry_values
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import REAP_CANCELLED, REAP_DEAD, REAP_FAILED, REAP_UNSTARTED, JobStatus
 from leasehold.kernel.trust import trusted_job
 from leasehold.telemetry import COMPLETED, Event

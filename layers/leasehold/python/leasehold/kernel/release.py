@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.end import Ending, Failure
-from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.next_attempt import handed_back_values, is_given_up, waiting_values
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import DEAD_LETTER, EXPIRE, RELEASE
 from leasehold.telemetry import Event
 

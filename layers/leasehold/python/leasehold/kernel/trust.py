@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.jobs import DueJob, DueUnreadable
+from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.other_entries import DueUnreadable
 from leasehold.telemetry import DISAGREEMENTS, Event
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ from leasehold.kernel.claim import UNDER_WAY
 from leasehold.kernel.end import Ending
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.job import Outcome
-from leasehold.kernel.jobs import DueScope, FreedScope, TransitionRefused, Write
+from leasehold.kernel.jobs import Write
+from leasehold.kernel.other_entries import DueScope, FreedScope
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import HOLD, SKIP, TURN_AWAY
 from leasehold.kernel.type_options import OnFull

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.kernel.jobs import DueJob, DueScope
+    from leasehold.kernel.jobs import DueJob
+    from leasehold.kernel.other_entries import DueScope
     from leasehold.kernel.page import Poll
     from leasehold.limits.admission import Admission, Stop
     from leasehold.limits.scopes import Lane, LineEntry, Turn

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.kernel.jobs import DueScope
+    from leasehold.kernel.other_entries import DueScope
     from leasehold.kernel.registry import Switches
     from leasehold.limits.admission import Stop
     from leasehold.limits.gate import LimitsGate

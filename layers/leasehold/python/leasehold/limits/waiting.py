@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.jobs import DueScope
 from leasehold.kernel.keys import Priority
 from leasehold.kernel.lanes import queue_of, service_lanes
+from leasehold.kernel.other_entries import DueScope
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import LAST_LOOK_AFTER
 from leasehold.limits.model import is_group_scope, key_of_scope, type_of_scope

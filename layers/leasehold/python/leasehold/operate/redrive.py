@@ -18,9 +18,10 @@ from leasehold.kernel.dedup import insertions, is_free, job_of_holder, repointed
 from leasehold.kernel.enqueue import Enqueued, OnDuplicate, write
 from leasehold.kernel.errors import DuplicateJobError, LeaseholdError, RefusedError, WrongStateError
 from leasehold.kernel.job import Outcome
-from leasehold.kernel.jobs import TransitionRefused, Write, insertion
+from leasehold.kernel.jobs import Write, insertion
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.offload import offloaded
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import Exists, Missing, Update
 from leasehold.kernel.transitions import RESOLVE, JobStatus
 from leasehold.kernel.trust import trusted_job

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.end import expiry_values
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
-from leasehold.kernel.jobs import TransitionRefused, Write, needs_wake, transition
+from leasehold.kernel.jobs import Write, needs_wake, transition
 from leasehold.kernel.next_attempt import due_values
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import SETTLE, SETTLE_RUN
 from leasehold.kernel.trust import trusted_job

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.jobs import DueScope
+    from leasehold.kernel.other_entries import DueScope
     from leasehold.kernel.poll import Poller, PollReport
     from leasehold.kernel.services import Services
 

@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import LeaseholdError, LeaseLostError, StoreUnavailableError
-from leasehold.kernel.jobs import TransitionRefused, Write
+from leasehold.kernel.jobs import Write
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import EXTEND
 
 if TYPE_CHECKING:

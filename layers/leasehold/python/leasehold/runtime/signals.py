@@ -11,9 +11,9 @@ from leasehold.kernel.end import Failure, is_last_attempt
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, LeaseLostError, NonRetryableError
 from leasehold.kernel.execute import Execution
 from leasehold.kernel.job import MAX_CODE_BYTES, MAX_REASON_BYTES, Outcome
-from leasehold.kernel.jobs import TransitionRefused
 from leasehold.kernel.next_attempt import retry_values, waiting_values
 from leasehold.kernel.payload import shortened
+from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.retry import MAX_DELAY
 from leasehold.kernel.transitions import ABORT, DEAD_LETTER, FAIL, SNOOZE
 from leasehold.telemetry import Event

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.jobs import DueItem
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.other_entries import DueItem
     from leasehold.kernel.services import Services
     from leasehold.schedules.model import Schedule
 
