@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from leasehold.kernel.keys import Priority
 from leasehold.kernel.memory import MemoryTable
 from leasehold.limits.admission import LAST_LOOK_AFTER, Admission
+from leasehold.limits.scopes import Lane
 from tests.contract.world import World
 
 
@@ -48,3 +50,22 @@ def test_a_look_that_comes_in_time_is_left_as_it_is(beyond: int, is_left: bool) 
 
     after = lines.scope("type:a").due_key
     assert (after == before) is is_left
+
+
+def test_a_lane_stands_in_no_line_whose_scope_changes_at_every_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(MemoryTable())
+    admission, lane = Admission(world.services, None), Lane(priority=Priority.NORMAL, queue="a")
+    tries = []
+
+    def changed(*_: object) -> bool:
+        tries.append(1)
+        return False
+
+    monkeypatch.setattr(world.services.store.lines, "expect", changed)
+    assert not admission.stand_in_line("type:a", lane, None)
+    assert len(tries) > 1
+    assert world.services.store.lines.entry("type:a", lane) is None
+
+    monkeypatch.undo()
+    assert admission.stand_in_line("type:a", lane, None)
+    assert world.services.store.lines.entry("type:a", lane) is not None

@@ -72,6 +72,12 @@ def test_the_system_s_own_jobs_are_not_the_policy_s() -> None:
     assert FunctionPolicy(nothing_runs, "rules:policy").limits_of(delivery_type(), None, Registry(types={})) == ()
 
 
+@pytest.mark.parametrize("name", ["", "json", "json:", ":dumps"])
+def test_a_name_without_a_module_or_a_function_is_told_what_it_lacks(name: str) -> None:
+    with pytest.raises(InvalidOptionError, match="is named module:function"):
+        load_policy(name)
+
+
 @pytest.mark.parametrize("name", ["json", "json:", "no_such_module:limits_of", "json:no_such_name", "json:__name__"])
 def test_a_name_that_leads_nowhere_is_named(name: str) -> None:
     with pytest.raises(InvalidOptionError, match="concurrency policy") as refused:

@@ -9,7 +9,7 @@ import pytest
 
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.poll import Poller
+from leasehold.kernel.poll import Poller, PollReport
 from leasehold.pollers.waiting import WaitingPoller
 from leasehold.pollers.window import Window
 from leasehold.testing import LeaseholdTest
@@ -144,3 +144,26 @@ def test_a_waiting_poller_that_holds_jobs_back_looks_for_room_about_once_a_secon
     poller = Poller(world.services, platform, worker_id="tick")
     polls = WaitingPoller(world.services, poller, worker_id="tick").stay()
     assert 30 < polls < 90
+
+
+@pytest.mark.parametrize(("milliseconds", "next_ones"), [(1000, 32), (1001, 16)])
+def test_the_window_grows_by_jobs_that_start_within_a_second(world, milliseconds, next_ones):
+    first, second = Lambda(), Lambda()
+    enqueue(world, "other", 16)
+    polled(world, first)
+    world.clock.advance(timedelta(milliseconds=milliseconds))
+    for handover in first.taken:
+        Executor(world.services, worker_id="handler").execute(handover, lambda attempt: None)
+    enqueue(world, "other", 100)
+    polled(world, second)
+    assert second.of("other") == next_ones
+
+
+@pytest.mark.parametrize(
+    "counted", ["claimed", "triggered", "settled", "reaped", "expired", "turned_away", "held", "looked"]
+)
+def test_a_poll_has_moved_on_if_anything_that_was_due_is_so_no_more(counted):
+    report = PollReport()
+    setattr(report, counted, 1)
+    assert report.has_moved_on
+    assert not PollReport(scanned=1, dispatched=1, released=1, lost_races=1, failed=1, held_back=1).has_moved_on

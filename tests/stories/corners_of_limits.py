@@ -358,16 +358,13 @@ def a_probe_that_is_given_back(s: Story) -> None:
 def a_rate_of_five_seconds(s: Story) -> None:
     """A rate that has room in just five seconds is waited for in its own line; in less, where the lane stands."""
     s.deploy(JobType(name="sync", concurrency=2, rate_per_key=Rate(1, 5 * SECOND)))
-    backlog(s, 2, "sync", ["a", "b"])
-    s.clock.move_to(START + 5 * SECOND)
-    s.poll()
-    s.run()
-    s.poll()
-    s.wait(0.001)
-    enqueue(s, "more", job="sync", concurrency_key="a")
-    for _ in range(4):
+    backlog(s, 2, "sync", ["a", "b", "c"])
+    for _ in range(7):
         s.work()
         next_look(s)
+    s.wait(0.001)
+    enqueue(s, "more", job="sync", concurrency_key="a")
+    s.work()
 
 
 @story

@@ -51,6 +51,16 @@ def one_job_per_window(s: Story) -> None:
 
 
 @story
+def a_key_that_a_retry_inherits(s: Story) -> None:
+    """An operator cancels a job and retries it: the new job takes its key over, and both deeds are on record."""
+    s.enqueue("a", dedup_key="k", dedup_window=Day())
+    s.do("cancel it", lambda: s.queue.cancel(s.jobs["a"], reason="not yet"))
+    s.do("retry it", lambda: s.queue.retry(s.jobs["a"], reason="now"))
+    s.enqueue("b", dedup_key="k", dedup_window=Day())
+    s.work()
+
+
+@story
 def a_key_that_two_want(s: Story) -> None:
     """Two enqueue under one key at the same time: one of them finds the other's job."""
     s.meanwhile("together", lambda: s.queue.enqueue("report", dedup_key="k"))

@@ -49,9 +49,9 @@ def due_time(run_at: datetime | None, run_in: timedelta | None, now: datetime) -
         return max(later(now, max(run_in, timedelta(0)), what="run_in"), now)
     if run_at is None:
         return now
-    # A time before 1970 cannot be a key, but like every past time it means now. What is no time is refused below.
+    # A past time means now, also one before 1970, which no key holds. What is no time is refused below.
     is_known = isinstance(run_at, datetime) and run_at.utcoffset() is not None  # type: ignore[redundant-expr]
-    return now if is_known and run_at < EPOCH else max(instant(run_at, what="run_at"), now)
+    return instant(max(run_at, now) if is_known else run_at, what="run_at")
 
 
 def start_limit(start_by: datetime, scheduled_for: datetime) -> datetime:
