@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from leasehold.admin.documents import job_view_document
 from leasehold.admin.reading import Reader
 from leasehold.kernel.errors import NonRetryableError
 from leasehold.testing import LeaseholdTest
@@ -21,7 +20,7 @@ def queue_that(*, fails: bool = False) -> LeaseholdTest:
 
 
 def events(of: LeaseholdTest, job_id: str) -> list[str]:
-    moments = job_view_document(Reader(of.services).job(job_id))["timeline"]
+    moments = Reader(of.services).job(job_id)["timeline"]
     assert isinstance(moments, list)
     times = [moment["at"] for moment in moments]
     assert times == sorted(times)

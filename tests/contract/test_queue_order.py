@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,8 +25,8 @@ def line(world: World) -> Line:
 def listed(line: Line, **options: object) -> str:
     """The names in the order of the listing."""
     names = {job_id: name for name, job_id in line.ids.items()}
-    view = Reader(line.world.services).queue(**options)  # type: ignore[arg-type]
-    return "".join(names[job.job_id] for _, job in view.places)
+    shown: Any = Reader(line.world.services).queue(**options)  # type: ignore[arg-type]
+    return "".join(names[each["job_id"]] for each in shown["items"])
 
 
 def test_the_queue_is_listed_in_the_order_in_which_its_jobs_are_claimed(line: Line) -> None:
@@ -45,9 +45,10 @@ def test_a_page_of_the_queue_begins_where_it_is_asked_to(line: Line) -> None:
     line.enqueue("abcd")
     reader = Reader(line.world.services)
 
-    assert (listed(line, first=2, limit=2), reader.queue(first=2, limit=2).is_complete) == ("bc", False)
-    assert reader.queue(first=3, limit=2).is_complete
-    assert [place for place, _ in reader.queue(first=3).places] == [3, 4]
+    assert (listed(line, first=2, limit=2), reader.queue(first=2, limit=2)["is_complete"]) == ("bc", False)
+    rest: Any = reader.queue(first=3, limit=2)
+    assert rest["is_complete"]
+    assert [each["position"] for each in rest["items"]] == [3, 4]
 
 
 @pytest.mark.parametrize(

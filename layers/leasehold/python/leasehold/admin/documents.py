@@ -1,42 +1,28 @@
-"""Pages, figures and control as JSON-ready documents; single things are in `job_documents` and `others`."""
+"""Pages, control and the answers of actions as JSON-ready documents; single things are in `job_documents`."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from leasehold.admin.job_documents import (
-    dead_letter_document,
-    job_document,
-    job_summary,
-    picked,
-    set_only,
-    time_text,
-)
+from leasehold.admin.job_documents import picked, set_only, time_text
 from leasehold.direct_runs.model import DirectState
-from leasehold.kernel.keys import to_text
-from leasehold.kernel.transitions import JobStatus
-from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.admin.figures import Counted, Counts, LastHour
     from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
     from leasehold.audit.records import AuditRecord
     from leasehold.audit.roots import Flaw
     from leasehold.direct_runs.model import DirectRequest
-    from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.enqueue import Enqueued
-    from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry, Switch, Switches
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.measure import Backlog
     from leasehold.operate.redrive import Redriven
-    from leasehold.schedules.model import Schedule
 
 
 def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) -> Document:
@@ -50,27 +36,7 @@ def page_document[Item](page: Page[Item], document: Callable[[Item], Document]) 
     }
 
 
-def job_view_document(view: JobView) -> Document:
-    """One job with its runs, its timeline and the dead letter that its death left; of one redriven, as which job."""
-    dead = view.dead_letter
-    return {
-        **job_document(view.job, dead),
-        **set_only(
-            position=view.place,
-            logs=view.logs,
-            redriven_as=dead.redriven_as if dead else None,
-            dead_letter=dead_letter_document(dead) if dead else None,
-        ),
-    }
-
-
-def queue_document(view: QueueView) -> Document:
-    items = [{"position": place, **job_summary(job)} for place, job in view.places]
-    return {"items": items, "is_complete": view.is_complete}
-
-
-def control_document(control: Control) -> Document:
-    switches, registry = control.switches, control.registry
+def control_document(switches: Switches, registry: Registry) -> Document:
     return {
         "pauses": {job_type: _switch(switch) for job_type, switch in sorted(switches.pauses.items())},
         "reservations": {
@@ -88,29 +54,6 @@ def control_document(control: Control) -> Document:
             not_deployed=sorted(registry.retired) or None,
             require_reasons=registry.require_reasons or None,
         ),
-    }
-
-
-def counts_document(counts: Counts) -> Document:
-    return {
-        "at": to_text(counts.at),
-        "statuses": {
-            str(status): {
-                "total": _counted(counts.total(status)),
-                "types": {name: _counted(each) for name, each in sorted(counts.statuses.get(status, {}).items())},
-            }
-            for status in JobStatus
-        },
-        "dead_letters": _counted(counts.dead_letters),
-    }
-
-
-def last_hour_document(hour: LastHour) -> Document:
-    return {
-        **picked(hour, "start", "end", "complete_since"),
-        "minutes": [{"at": to_text(at), "ended": _ends(ends)} for at, ends in hour.minutes],
-        "types": {job_type: _ends(ends) for job_type, ends in sorted(hour.types.items())},
-        **set_only(lateness=hour.lateness and picked(hour.lateness, "sample", "median", "p95", "longest")),
     }
 
 
@@ -168,14 +111,6 @@ def _type(job_type: JobType) -> Document:
     return general | picked(job_type, "concurrency", "concurrency_per_key", "rate", "rate_per_key", "resources")
 
 
-def _counted(counted: Counted) -> Document:
-    return picked(counted, "value", "is_exact")
-
-
-def _ends(ends: Mapping[JobStatus, int]) -> Document:
-    return {str(status): ends[status] for status in JobStatus if status.has_ended and ends.get(status)}
-
-
 def enqueued_document(enqueued: Enqueued) -> Document:
     return picked(enqueued, "job_id", "created", "replaced")
 
@@ -187,47 +122,3 @@ def cancelled_document(cancelled: Cancelled) -> Document:
 
 def trail_document(target: str, flaws: Sequence[Flaw]) -> Document:
     return {"target": target, "is_sound": not flaws, "problems": [flaw.problem for flaw in flaws]}
-
-
-@dataclass(frozen=True, slots=True)
-class JobsToCancel:
-    """`is_complete`: nothing else matches."""
-
-    jobs: list[Job]
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class JobView:
-    """A job with its runs, and the dead letter that its death left, resolved or not.
-
-    logs: the address of its log lines in CloudWatch, or the command that prints them.
-    place: of those that are due and wait, the how-manieth it is to be dispatched; None if that was not asked for.
-    """
-
-    job: Job
-    dead_letter: DeadLetter | None = None
-    place: int | None = None
-    logs: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueueView:
-    """Waiting jobs with their places, the next first; `is_complete` if nobody waits behind them."""
-
-    places: tuple[tuple[int, Job], ...]
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleView:
-    """`next_runs` are the coming slots; none while it is disabled or paused."""
-
-    schedule: Schedule
-    next_runs: tuple[datetime, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    switches: Switches
-    registry: Registry

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from statistics import quantiles
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
+from leasehold.admin.job_documents import set_only
 from leasehold.admin.pages import JobFilter
 from leasehold.admin.planning import run_lanes
 from leasehold.admin.scanning import QueryContext
@@ -15,13 +16,13 @@ from leasehold.kernel.keys import Due, from_text, to_text
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.transitions import ENDED, WAITING, JobStatus
 from leasehold.kernel.trust import is_trusted, trusted_jobs
-from leasehold.lean import dataclass
 from leasehold.operate.listings import job_id_in
 from leasehold.pool import ahead
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
+    from leasehold.admin.job_documents import Document
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.keys import JobId
@@ -35,30 +36,11 @@ _PAGE = 2_500
 _MOST_LANES = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(TypedDict):
     """At least so many; exactly so many where it `is_exact`."""
 
     value: int
-    is_exact: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.value:,}" if self.is_exact else f"{self.value:,}+"
-
-    def __add__(self, other: Counted) -> Counted:
-        return Counted(self.value + other.value, self.is_exact and other.is_exact)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """statuses: per status, per type; types without such jobs are left out. dead_letters: open ones."""
-
-    at: datetime
-    statuses: Mapping[JobStatus, Mapping[str, Counted]]
-    dead_letters: Counted
-
-    def total(self, status: JobStatus) -> Counted:
-        return sum(self.statuses.get(status, {}).values(), Counted(0))
+    is_exact: bool
 
 
 class _Live(NamedTuple):
@@ -68,19 +50,30 @@ class _Live(NamedTuple):
     inexact: set[JobStatus]
 
 
-def count_jobs(services: Services) -> Counts:
+def count_jobs(services: Services) -> Document:
+    """Per status the total, and each type that has such jobs; and the open dead letters."""
     context = QueryContext(services)
     live = _live(services, context)
     statuses: dict[JobStatus, dict[str, Counted]] = {status: {} for status in JobStatus}
     for (status, job_type), value in sorted(live.counted.items()):
-        statuses[status][job_type] = Counted(value, status not in live.inexact)
+        statuses[status][job_type] = Counted(value=value, is_exact=status not in live.inexact)
     if context.registry.ended_index:
         lanes = [(status, job_type) for job_type in JobFilter().types(context.registry) for status in sorted(ENDED)]
         for (status, job_type), counted in ahead(services.pool, lambda lane: _ended(*lane, services), lanes):
-            if counted.value:
+            if counted["value"]:
                 statuses[status][job_type] = counted
-    dead_letters = _counted(services.store.dead_letters.depth(limit=COUNT_LIMIT))
-    return Counts(at=context.now, statuses=statuses, dead_letters=dead_letters)
+    return {
+        "at": to_text(context.now),
+        "statuses": {
+            str(status): {"total": _total(types.values()), "types": dict(sorted(types.items()))}
+            for status, types in statuses.items()
+        },
+        "dead_letters": _counted(services.store.dead_letters.depth(limit=COUNT_LIMIT)),
+    }
+
+
+def _total(counted: Collection[Counted]) -> Counted:
+    return Counted(value=sum(each["value"] for each in counted), is_exact=all(each["is_exact"] for each in counted))
 
 
 def _ended(status: JobStatus, job_type: str, services: Services) -> Counted:
@@ -89,7 +82,7 @@ def _ended(status: JobStatus, job_type: str, services: Services) -> Counted:
 
 
 def _counted(value: int) -> Counted:
-    return Counted(value, value < COUNT_LIMIT)
+    return Counted(value=value, is_exact=value < COUNT_LIMIT)
 
 
 def _live(services: Services, context: QueryContext) -> _Live:
@@ -133,32 +126,6 @@ _PER_LANE = 1000
 _SAMPLE = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lateness:
-    """From when a job was meant to run to its first start, over a sample of those that ended last."""
-
-    sample: int
-    median: timedelta
-    p95: timedelta
-    longest: timedelta
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastHour:
-    """minutes: 60 and the one that is not over, the oldest first, each with how many jobs ended in each state.
-
-    types: the same for each type over the whole hour.
-    complete_since: from then on nothing is missing; later than the hour's start if more ended than were read.
-    """
-
-    start: datetime
-    end: datetime
-    minutes: tuple[tuple[datetime, Mapping[JobStatus, int]], ...]
-    types: Mapping[str, Mapping[JobStatus, int]]
-    complete_since: datetime
-    lateness: Lateness | None
-
-
 class _End(NamedTuple):
     at: datetime
     status: JobStatus
@@ -166,8 +133,13 @@ class _End(NamedTuple):
     job_id: JobId
 
 
-def last_hour(services: Services) -> LastHour | None:
-    """None where the deployment has no ended index."""
+def last_hour(services: Services) -> Document | None:
+    """None where the deployment has no ended index.
+
+    minutes: 60 and the one that is not over, the oldest first, each with how many jobs ended in each state.
+    types: the same for each type over the whole hour.
+    complete_since: from then on nothing is missing; later than the hour's start if more ended than were read.
+    """
     registry, now = services.deployment.registry(), services.clock.now()
     if not registry.ended_index:
         return None
@@ -185,14 +157,18 @@ def last_hour(services: Services) -> LastHour | None:
     for end in ends:
         per_minute.setdefault(_minute_of(end.at), Counter())[end.status] += 1
         per_type[end.job_type][end.status] += 1
-    return LastHour(
-        start=start,
-        end=now,
-        minutes=tuple(sorted(per_minute.items())),
-        types=per_type,
-        complete_since=complete_since,
-        lateness=_lateness(ends, services),
-    )
+    return {
+        "start": to_text(start),
+        "end": to_text(now),
+        "complete_since": to_text(complete_since),
+        "minutes": [{"at": to_text(at), "ended": _by_status(ended)} for at, ended in sorted(per_minute.items())],
+        "types": {job_type: _by_status(ended) for job_type, ended in sorted(per_type.items())},
+        **set_only(lateness=_lateness(ends, services)),
+    }
+
+
+def _by_status(ended: Mapping[JobStatus, int]) -> Document:
+    return {str(status): ended[status] for status in JobStatus if ended.get(status)}
 
 
 def _ends(status: JobStatus, job_type: str, start: datetime, services: Services) -> tuple[list[_End], bool]:
@@ -217,20 +193,15 @@ def _minute_of(at: datetime) -> datetime:
     return at.replace(second=0, microsecond=0)
 
 
-def _lateness(ends: list[_End], services: Services) -> Lateness | None:
+def _lateness(ends: list[_End], services: Services) -> Document | None:
+    """From when a job was meant to run to its first start, over a sample of those that ended last."""
     ran = sorted((end for end in ends if end.status is not JobStatus.CANCELLED), key=lambda end: end.at)
     jobs, _ = services.store.listings.look_up([end.job_id for end in ran[-_SAMPLE:]])
-    delays = sorted(delay for job in jobs.values() if (delay := _late(job)) is not None)
-    if not delays:
+    seconds = sorted(delay.total_seconds() for job in jobs.values() if (delay := _late(job)) is not None)
+    if not seconds:
         return None
-    seconds = [delay.total_seconds() for delay in delays]
     cuts = quantiles(seconds, n=20, method="inclusive") if len(seconds) > 1 else seconds * 19
-    return Lateness(
-        sample=len(delays),
-        median=timedelta(seconds=cuts[9]),
-        p95=timedelta(seconds=cuts[18]),
-        longest=delays[-1],
-    )
+    return {"sample": len(seconds), "median": round(cuts[9], 6), "p95": round(cuts[18], 6), "longest": seconds[-1]}
 
 
 def _late(job: Job) -> timedelta | None:

@@ -22,12 +22,12 @@ from leasehold.schedules.recurrence import Cron, Every, explain
 from leasehold.webhooks.model import external_status, last_line, run_document, running_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from leasehold.admin.documents import ScheduleView
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job, Run
+    from leasehold.schedules.model import Schedule
     from leasehold.schedules.recurrence import Recurrence
     from leasehold.templates.model import Template
 
@@ -172,8 +172,7 @@ def _moment(at: datetime, event: str, **more: object) -> Document:
     return {"at": to_text(at), "event": str(event), **set_only(**more)}
 
 
-def schedule_document(view: ScheduleView) -> Document:
-    schedule = view.schedule
+def schedule_document(schedule: Schedule, next_runs: Iterable[datetime] = ()) -> Document:
     return {
         **picked(schedule, "name", "job_type"),
         "payload": shown_json(schedule.payload_text),
@@ -181,7 +180,7 @@ def schedule_document(view: ScheduleView) -> Document:
         "plan": explain(schedule.recurrence),
         **picked(schedule, "enabled", "paused", "is_active", "missed", "missed_window", "overlap", "origin", "version"),
         **picked(schedule, "created_by", "is_mirrored"),
-        "next_runs": [to_text(each) for each in view.next_runs],
+        "next_runs": [to_text(each) for each in next_runs],
         **picked(schedule, "priority", "template", "last_triggered_at", "last_job_id", "mirror_error"),
     }
 

@@ -30,7 +30,7 @@ from leasehold.admin.scanning import (
 )
 from leasehold.audit.keys import audit_partition, audit_record_key
 from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
-from leasehold.audit.roots import check_roots, verify, verify_all
+from leasehold.audit.roots import verify, verify_all
 from leasehold.groups.records import LISTED, group_of, listed_group_key
 from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, dead_letter_of
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.audit.records import AuditRecord
-    from leasehold.audit.roots import Flaw, KeptRoots
+    from leasehold.audit.roots import Flaw
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.keys import JobId
@@ -167,10 +167,6 @@ class Auditor:
             yield from verify_all(self._services)
         else:
             yield target, verify(target, self._services.store.audits.head(target), self._services)
-
-    def check_roots(self, kept: KeptRoots) -> list[Flaw]:
-        """What is wrong with the daily roots: versions, missing days, and whether the table still leads to them."""
-        return check_roots(kept, self._services)
 
     def root_bucket(self) -> str | None:
         """The bucket where a deployment keeps its daily roots; None where it keeps none."""

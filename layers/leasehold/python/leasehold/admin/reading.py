@@ -8,8 +8,17 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.admin.documents import Control, JobsToCancel, JobView, QueueView, ScheduleView
+from leasehold.admin.documents import backlog_document, control_document
 from leasehold.admin.figures import count_jobs, last_hour
+from leasehold.admin.job_documents import (
+    dead_letter_document,
+    job_document,
+    job_summary,
+    run_of_job,
+    running_runs,
+    schedule_document,
+    set_only,
+)
 from leasehold.admin.listing import list_jobs, list_named
 from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
 from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT, JobFilter, check_limit
@@ -19,6 +28,7 @@ from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.transitions import ENDED, WAITING, JobStatus
 from leasehold.operate.dead_letters import with_payload_of
 from leasehold.operate.jobs import find, find_run
+from leasehold.operate.measure import backlog_of
 from leasehold.operate.operator import Operator
 from leasehold.operate.order import MAX_PLACES, line_of, place_of
 from leasehold.pool import ahead
@@ -33,13 +43,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.admin.figures import Counts, LastHour
+    from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
-    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
-    from leasehold.operate.measure import Backlog
     from leasehold.queue import Queue
     from leasehold.schedules.model import Schedule
     from leasehold.templates.model import Template
@@ -69,8 +78,9 @@ class Reader:
         """Jobs that match, the newest first; at most ten requests, so a page may be short and have a cursor."""
         return list_jobs(wanted or JobFilter(), self._services, limit=limit, cursor=cursor)
 
-    def jobs_to_cancel(self, wanted: JobFilter, *, limit: int) -> JobsToCancel:
-        """The preview of a bulk cancel: those that match and wait, the newest first, at most `limit`.
+    def jobs_to_cancel(self, wanted: JobFilter, *, limit: int) -> tuple[list[Job], bool]:
+        """The preview of a bulk cancel: those that match and wait, the newest first, at most `limit`; and whether
+        nothing else matches.
 
         Those that run would be asked to stop, so they are in it only if the filter names their status.
         """
@@ -88,17 +98,25 @@ class Reader:
             cursor = page.cursor
             if cursor is None or len(found) > limit:
                 break
-        return JobsToCancel(found[:limit], is_complete=cursor is None and len(found) <= limit)
+        return found[:limit], cursor is None and len(found) <= limit
 
-    def job(self, job_id: str, *, with_place: bool = False) -> JobView:
-        """`with_place` costs up to four reads of the index, and is for a job that waits."""
+    def job(self, job_id: str, *, with_place: bool = False) -> Document:
+        """One job with its runs, its timeline and the dead letter that its death left; of one redriven, as which job.
+
+        `with_place` costs up to four reads of the index, and is for a job that waits: the how-manieth it is to be
+        dispatched. `logs` is the address of its log lines in CloudWatch, or the command that prints them.
+        """
         job = find(job_id, self._services)
         is_dead = job.status is JobStatus.DEAD_LETTER
-        dead_letter = self._services.store.dead_letters.get(job.job_id) if is_dead else None
+        dead = self._services.store.dead_letters.get(job.job_id) if is_dead else None
         # A dead job's dead letter has its own copy of a payload that stands apart.
-        job = job if dead_letter is None else with_payload_of(dead_letter, job)
+        job = job if dead is None else with_payload_of(dead, job)
         place = place_of(job, self._services) if with_place else None
-        return JobView(self._services.store.payloads.shown(job), dead_letter, place, self._logs_of(job))
+        shown = job_document(self._services.store.payloads.shown(job), dead)
+        shown |= set_only(position=place, logs=self._logs_of(job))
+        if dead is not None:
+            shown |= set_only(redriven_as=dead.redriven_as, dead_letter=dead_letter_document(dead))
+        return shown
 
     def _logs_of(self, job: Job) -> str:
         logs = self._services.deployment.settings_of(job.job_type).logs
@@ -107,9 +125,10 @@ class Reader:
             return f"leasehold logs {job.job_id}"
         return insights_address(logs, job.job_id, since=job.created_at, until=until)
 
-    def queue(self, *, shard: int = 0, held_by: str | None = None, first: int = 1, limit: int = 50) -> QueueView:
+    def queue(self, *, shard: int = 0, held_by: str | None = None, first: int = 1, limit: int = 50) -> Document:
         """The jobs that are due and wait, in the order of dispatch, from the `first` place on.
 
+        `is_complete` if nobody waits behind them.
         held_by: those of this type that are held back, or of `type#key` if it has limits; not those that may run.
         """
         check_limit(limit)
@@ -124,15 +143,14 @@ class Reader:
         wanted = line.job_ids[first - 1 :]
         jobs = self._services.store.jobs.get_many(wanted) if wanted else {}
         # What was dispatched since the index was read waits no longer.
-        places = [(first + number, jobs[each]) for number, each in enumerate(wanted) if each in jobs]
-        return QueueView(tuple(each for each in places if each[1].status.is_waiting), line.is_complete)
+        places = [(place, jobs[each]) for place, each in enumerate(wanted, first) if each in jobs]
+        items = [{"position": place, **job_summary(job)} for place, job in places if job.status.is_waiting]
+        return {"items": items, "is_complete": line.is_complete}
 
-    def run(self, run_id: str) -> tuple[Job, Run | None]:
-        """A run by its id, `<job id>.<number>`, with its job; None of one that goes on: then the job knows it.
-
-        Old runs are dropped from a long history.
-        """
-        return find_run(run_id, self._services)
+    def run(self, run_id: str) -> Document:
+        """A run by its id, `<job id>.<number>`. Old runs are dropped from a long history."""
+        job, run = find_run(run_id, self._services)
+        return running_runs(job)[0] if run is None else run_of_job(job, run)
 
     def dead_letters(
         self, wanted: DeadLetterFilter | None = None, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
@@ -140,41 +158,27 @@ class Reader:
         """Open dead letters, those that failed last first."""
         return list_dead_letters(wanted or DeadLetterFilter(), self._services, limit=limit, cursor=cursor)
 
-    def dead_letter(self, job_id: str) -> DeadLetter:
-        return Operator(self._services).dead_letter(job_id)
-
     def groups(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Group]:
         return list_groups(self._services, limit=limit, cursor=cursor)
 
-    def group(self, group_id: str) -> Group:
-        from leasehold.groups.stop import find_group
+    def schedules(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Schedule]:
+        """By name. One that was deleted is `retired` until EventBridge has forgotten it."""
+        return list_named(SCHEDULE, schedule_of, self._services, limit=limit, cursor=cursor)
 
-        return find_group(group_id, self._services)
-
-    def schedules(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[ScheduleView]:
-        """By name, each with its next run. One that was deleted is `retired` until EventBridge has forgotten it."""
-        return list_named(
-            SCHEDULE,
-            lambda record: self.view_of_schedule(schedule_of(record), next_runs=1),
-            self._services,
-            limit=limit,
-            cursor=cursor,
-        )
-
-    def schedule(self, name: str, *, next_runs: int = 5) -> ScheduleView:
+    def schedule(self, schedule: str | Schedule, *, next_runs: int = 5) -> Document:
+        """One with its coming slots, none while it is disabled or paused: by its name, or as it was read just now."""
         if isinstance(next_runs, bool) or next_runs not in range(MAX_NEXT_RUNS + 1):
             raise InvalidOptionError(next_runs, f"next_runs is 0 to {MAX_NEXT_RUNS}", "Ask for fewer.")
-        return self.view_of_schedule(schedules_engine.find(name, self._services), next_runs=next_runs)
+        found = schedules_engine.find(schedule, self._services) if isinstance(schedule, str) else schedule
+        return schedule_document(found, islice(coming_slots(found, self._services.clock.now()), next_runs))
 
     def templates(self, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Template]:
         return list_named(TEMPLATE, template_of, self._services, limit=limit, cursor=cursor)
 
-    def template(self, name: str) -> Template:
-        return self._services.templates.get(name, fresh=True)
-
-    def control(self) -> Control:
+    def control(self) -> Document:
         """What is stopped, by whom and why, and what is deployed; as it is now, not as it was cached."""
-        return Control(Operator(self._services).switches(), self._services.deployment.registry(fresh=True))
+        switches = Operator(self._services).switches()
+        return control_document(switches, self._services.deployment.registry(fresh=True))
 
     def payload_schema(self, job_type: str) -> dict[str, Any] | None:
         """The JSON schema of a type's payload model with an example, as its handler gave it; None if it has none."""
@@ -188,17 +192,17 @@ class Reader:
         shown = {name: (document or {}).get("examples") for name, document in read}
         return {name: examples[0] for name, examples in shown.items() if isinstance(examples, list) and examples}
 
-    def counts(self) -> Counts:
+    def counts(self) -> Document:
         """Jobs per status and type, up to 10,000 each; kept for 15 seconds."""
         return self._kept("counts", count_jobs)
 
-    def last_hour(self) -> LastHour | None:
+    def last_hour(self) -> Document | None:
         """Ends per minute, and lateness; None where there is no ended index. Kept for 15 seconds."""
         return self._kept("last_hour", last_hour)
 
-    def backlog(self) -> Backlog:
+    def backlog(self) -> Document:
         """What is due and unclaimed, per type; kept for 15 seconds."""
-        return self._kept("backlog", lambda services: Operator(services).backlog())
+        return self._kept("backlog", lambda services: backlog_document(backlog_of(services)))
 
     def _kept[Figures](self, name: str, make: Callable[[Services], Figures]) -> Figures:
         now = self._services.clock.now()
@@ -206,10 +210,6 @@ class Reader:
         if kept is None or not timedelta(0) <= now - kept[0] < FIGURES_KEPT_FOR:
             kept = self._figures[name] = (now, make(self._services))
         return cast("Figures", kept[1])
-
-    def view_of_schedule(self, schedule: Schedule, *, next_runs: int = 5) -> ScheduleView:
-        """One that was read, or made, just now: with its coming slots."""
-        return ScheduleView(schedule, tuple(islice(coming_slots(schedule, self._services.clock.now()), next_runs)))
 
 
 class Admin:

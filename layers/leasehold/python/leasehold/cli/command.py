@@ -22,10 +22,8 @@ _CONTEXT = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context
 _SHARED = Parameter("shared", Parameter.KEYWORD_ONLY, annotation=SharedOptions)
 
 
-def command[**Given](
-    app: typer.Typer, name: str, *, example: str
-) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
-    """Register a function whose first parameter is the Session; the others are the command's own."""
+def command[**Given](app: typer.Typer, example: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
+    """Register a function under its own name; its first parameter is the Session, the others are the command's own."""
 
     def register(function: Callable[Given, None]) -> Callable[Given, None]:
         session, *own = signature(function, eval_str=True).parameters.values()
@@ -43,7 +41,7 @@ def command[**Given](
         options = [option for each in parameters for option in _options(each) if option.name not in unused]
         run.__signature__ = Signature([_CONTEXT, *options])  # type: ignore[attr-defined]
         run.__name__, run.__doc__ = function.__name__, function.__doc__
-        app.command(name, epilog=f"Example: {example}")(run)
+        app.command(function.__name__.strip("_").replace("_", "-"), epilog=f"Example: {example}")(run)
         return function
 
     return register

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from leasehold.admin.others import Auditor
 from leasehold.api.local import LocalApi
+from leasehold.audit.roots import check_roots
 from leasehold.console.exchange import JSON, Answer, json_answer, problem
 from leasehold.console.security import READS
 from leasehold.kernel.errors import InvalidInputError, LeaseholdError
@@ -46,7 +47,7 @@ class Console:
     ) -> None:
         self._guard = guard
         self._name = name
-        self._identity = services.identity
+        self._services = services
         self._api = LocalApi(services)
         self._auditor = Auditor(services)
         self._open_roots = open_roots
@@ -75,7 +76,7 @@ class Console:
     def _actor(self) -> dict[str, str]:
         """Who acts, so that whoever looks at the page sees in whose name its records will be."""
         try:
-            return {"actor": self._identity.actor()}
+            return {"actor": self._services.identity.actor()}
         except LeaseholdError as error:
             return {"actor_error": str(error)}
 
@@ -100,7 +101,7 @@ class Console:
             kept = self._open_roots(bucket).read()
         except (BotoCoreError, ClientError) as error:
             return {"from": f"s3://{bucket}", "unreadable": str(error)}
-        flaws = [f"{flaw.target}: {flaw.problem}" for flaw in self._auditor.check_roots(kept)]
+        flaws = [f"{flaw.target}: {flaw.problem}" for flaw in check_roots(kept, self._services)]
         return {"from": kept.place, "kept": len(kept.roots), "flaws": flaws}
 
 

@@ -40,7 +40,7 @@ def redrive_dead_letters(call: Call, body: RedriveManyBody) -> Answer | Document
 @route("GET /api/dead-letters/{job_id}", Role.VIEWER, "DeadLetter")
 def get_dead_letter(call: Call, job_id: str) -> Document:
     """One dead letter, resolved or not, with payload and runs."""
-    return dead_letter_document(call.read.dead_letter(job_id))
+    return dead_letter_document(call.queue.operator.dead_letter(job_id))
 
 
 @route("POST /api/dead-letters/{job_id}/redrive", Role.OPERATOR, "Redriven", takes_key=True)
@@ -52,7 +52,7 @@ def redrive_dead_letter(call: Call, job_id: str, body: RedriveBody) -> Answer:
         done = call.queue.operator.redrive(job_id, reason=body.reason, payload_text=body.payload_text)
         return Answer(document=redriven_document(done))
 
-    return made_once(call, lambda: call.read.dead_letter(job_id).id, make)
+    return made_once(call, lambda: call.queue.operator.dead_letter(job_id).id, make)
 
 
 @route("POST /api/dead-letters/{job_id}/discard", Role.OPERATOR, "DeadLetter")

@@ -46,13 +46,13 @@ def create_group(call: Call, body: NewGroupBody) -> Answer:
 @route("GET /api/groups/{group_id}", Role.VIEWER, "Group")
 def get_group(call: Call, group_id: str) -> Document:
     """One group with its counts."""
-    return group_document(call.read.group(group_id))
+    return group_document(call.queue.groups.get(group_id))
 
 
 @route("GET /api/groups/{group_id}/members", Role.VIEWER, "JobPage")
 def list_members(call: Call, group_id: str, query: Paging) -> Document:
     """The jobs of a group."""
-    group = call.read.group(group_id)
+    group = call.queue.groups.get(group_id)
     return page_document(call.read.jobs(JobFilter(group_id=group.group_id), **dict(query)), job_summary)
 
 

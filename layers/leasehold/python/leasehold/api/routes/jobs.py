@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from leasehold.admin.documents import (
-    cancelled_document,
-    direct_run_document,
-    job_view_document,
-    page_document,
-    queue_document,
-)
-from leasehold.admin.job_documents import Document, job_document, job_summary, run_of_job, running_runs
+from leasehold.admin.documents import cancelled_document, direct_run_document, page_document
+from leasehold.admin.job_documents import Document, job_document, job_summary
 from leasehold.admin.pages import JobFilter
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import (
@@ -50,7 +44,7 @@ def list_jobs(call: Call, query: JobsQuery) -> Document:
 @route("GET /api/queue", Role.VIEWER, "QueuePage")
 def list_queue(call: Call, query: QueueQuery) -> Document:
     """The jobs that are due and wait, with their positions, in the order of dispatch."""
-    return queue_document(call.read.queue(**dict(query)))
+    return call.read.queue(**dict(query))
 
 
 @route("POST /api/jobs", Role.OPERATOR, "Enqueued", statuses=(201, 200), takes_key=True)
@@ -67,7 +61,7 @@ def create_job(call: Call, body: NewJobBody) -> Answer:
 @route("GET /api/jobs/{job_id}", Role.VIEWER, "Job")
 def get_job(call: Call, job_id: str) -> Document:
     """One job with its runs, its timeline and its dead letter."""
-    return job_view_document(call.read.job(job_id, with_place=True))
+    return call.read.job(job_id, with_place=True)
 
 
 @route("POST /api/jobs/cancel", Role.OPERATOR, "CancelledMany")
@@ -77,11 +71,10 @@ def cancel_jobs(call: Call, body: CancelManyBody) -> Document:
         job_ids, is_complete = body.job_ids, True
     else:
         wanted = JobFilter(statuses=frozenset(map(JobStatus, body.status)), **body.filters)
-        found = call.read.jobs_to_cancel(wanted, limit=body.limit)
+        found, is_complete = call.read.jobs_to_cancel(wanted, limit=body.limit)
         if body.dry_run:
-            items = [job_summary(each) for each in found.jobs]
-            return {"dry_run": True, "is_complete": found.is_complete, "items": items}
-        job_ids, is_complete = [each.job_id for each in found.jobs], found.is_complete
+            return {"dry_run": True, "is_complete": is_complete, "items": [job_summary(each) for each in found]}
+        job_ids = [each.job_id for each in found]
     done = call.queue.operator.cancel_many(job_ids, reason=body.reason)
     return {"dry_run": False, "is_complete": is_complete, "results": [cancelled_document(each) for each in done]}
 
@@ -137,8 +130,7 @@ def purge_job(call: Call, job_id: str, body: ReasonBody) -> Document:
 @route("GET /api/job-runs/{run_id}", Role.VIEWER, "Run")
 def get_run(call: Call, run_id: str) -> Document:
     """One run, by `<job id>.<number>`."""
-    job, run = call.read.run(run_id)
-    return running_runs(job)[0] if run is None else run_of_job(job, run)
+    return call.read.run(run_id)
 
 
 @route("POST /api/job-runs/{run_id}/retry", Role.OPERATOR, "Enqueued", statuses=(201, 200), takes_key=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from leasehold.admin.documents import page_document
-from leasehold.admin.job_documents import Document, schedule_document
+from leasehold.admin.job_documents import Document
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import BackfillBody, NewScheduleBody, ReasonBody, ScheduleBody, options_of
 from leasehold.api.operations import Call, route
@@ -19,9 +19,6 @@ from leasehold.kernel.times import instant
 from leasehold.schedules.model import Plan, planned
 from leasehold.schedules.recurrence import explain, slots_after, slots_between
 
-if TYPE_CHECKING:
-    from leasehold.schedules.model import Schedule
-
 # Each is a transaction, and the gateway waits for 30 s.
 MAX_SLOTS = 200
 
@@ -29,19 +26,19 @@ MAX_SLOTS = 200
 @route("GET /api/schedules", Role.VIEWER, "SchedulePage")
 def list_schedules(call: Call, query: Paging) -> Document:
     """List schedules by name, each with its next run."""
-    return page_document(call.read.schedules(**dict(query)), schedule_document)
+    return page_document(call.read.schedules(**dict(query)), partial(call.read.schedule, next_runs=1))
 
 
 @route("POST /api/schedules", Role.ADMIN, "Schedule", statuses=(201,))
 def create_schedule(call: Call, body: NewScheduleBody) -> Answer:
     """Run a job at every slot of a rate or a cron line."""
-    return Answer(status=201, document=_shown(call.queue.schedules.create(**options_of(body)), call))
+    return Answer(status=201, document=call.read.schedule(call.queue.schedules.create(**options_of(body))))
 
 
 @route("GET /api/schedules/{name}", Role.VIEWER, "Schedule")
 def get_schedule(call: Call, name: str, query: ScheduleQuery) -> Document:
     """One schedule with its next runs."""
-    return schedule_document(call.read.schedule(name, next_runs=query.next_runs))
+    return call.read.schedule(name, next_runs=query.next_runs)
 
 
 @route("GET /api/schedule-preview", Role.VIEWER, "SchedulePreview")
@@ -56,7 +53,7 @@ def preview_schedule(call: Call, query: SchedulePreviewQuery) -> Document:
 @route("PATCH /api/schedules/{name}", Role.ADMIN, "Schedule")
 def update_schedule(call: Call, name: str, body: ScheduleBody) -> Document:
     """Change what is given, leave the rest."""
-    return _shown(call.queue.schedules.update(name, **options_of(body)), call)
+    return call.read.schedule(call.queue.schedules.update(name, **options_of(body)))
 
 
 @route("DELETE /api/schedules/{name}", Role.ADMIN, "Deleted")
@@ -69,13 +66,13 @@ def delete_schedule(call: Call, name: str, body: ReasonBody) -> Document:
 @route("POST /api/schedules/{name}/pause", Role.OPERATOR, "Schedule")
 def pause_schedule(call: Call, name: str, body: ReasonBody) -> Document:
     """Run no slots until it is resumed."""
-    return _shown(call.queue.schedules.pause(name, reason=body.reason), call)
+    return call.read.schedule(call.queue.schedules.pause(name, reason=body.reason))
 
 
 @route("POST /api/schedules/{name}/resume", Role.OPERATOR, "Schedule")
 def resume_schedule(call: Call, name: str, body: ReasonBody) -> Document:
     """Go on with the next slot."""
-    return _shown(call.queue.schedules.resume(name, reason=body.reason), call)
+    return call.read.schedule(call.queue.schedules.resume(name, reason=body.reason))
 
 
 @route("POST /api/schedules/{name}/trigger", Role.OPERATOR, "Triggered")
@@ -87,13 +84,9 @@ def trigger_schedule(call: Call, name: str, body: ReasonBody) -> Document:
 @route("POST /api/schedules/{name}/backfill", Role.OPERATOR, "Backfilled")
 def backfill_schedule(call: Call, name: str, body: BackfillBody) -> Document:
     """Make the jobs of past slots that have none."""
-    recurrence = call.read.schedule(name, next_runs=0).schedule.recurrence
+    recurrence = call.queue.schedules.get(name).recurrence
     first, last = instant(body.start, what="start"), min(instant(body.end, what="end"), call.services.clock.now())
     slots = islice(slots_between(recurrence, first, last), MAX_SLOTS + 1)
     if sum(1 for _ in slots) > MAX_SLOTS:
         raise InvalidOptionError((body.start, body.end), f"these are more than {MAX_SLOTS} slots", "Backfill in parts.")
     return {"job_ids": list(call.queue.schedules.backfill(name, **dict(body)))}
-
-
-def _shown(schedule: Schedule, call: Call) -> Document:
-    return schedule_document(call.read.view_of_schedule(schedule))

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from leasehold.admin.documents import (
-    audit_document,
-    backlog_document,
-    control_document,
-    counts_document,
-    last_hour_document,
-    page_document,
-)
+from leasehold.admin.documents import audit_document, page_document
 from leasehold.admin.job_documents import Document, set_only
 from leasehold.api.bodies import ReasonBody
 from leasehold.api.operations import Call, route
@@ -20,7 +13,7 @@ from leasehold.aws.api_access import Role
 @route("GET /api/control", Role.VIEWER, "Control")
 def get_control(call: Call) -> Document:
     """What is halted, paused and reserved, by whom and why, and what is deployed."""
-    return control_document(call.read.control())
+    return call.read.control()
 
 
 @route("GET /api/control/types/{job_type}/payload-schema", Role.VIEWER, "PayloadSchema")
@@ -56,20 +49,19 @@ def resume_type(call: Call, job_type: str, body: ReasonBody) -> Document:
 @route("GET /api/counts", Role.VIEWER, "Counts")
 def get_counts(call: Call) -> Document:
     """Jobs per status and type, up to 10,000 each."""
-    return counts_document(call.read.counts())
+    return call.read.counts()
 
 
 @route("GET /api/last-hour", Role.VIEWER, "LastHour")
 def get_last_hour(call: Call) -> Document:
     """Ends per minute, and lateness; empty where there is no ended index."""
-    hour = call.read.last_hour()
-    return {} if hour is None else last_hour_document(hour)
+    return call.read.last_hour() or {}
 
 
 @route("GET /api/backlog", Role.VIEWER, "Backlog")
 def get_backlog(call: Call) -> Document:
     """What is due and unclaimed, per type."""
-    return backlog_document(call.read.backlog())
+    return call.read.backlog()
 
 
 @route("GET /api/audit", Role.VIEWER, "AuditPage")

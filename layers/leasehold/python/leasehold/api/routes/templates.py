@@ -35,7 +35,7 @@ def create_template(call: Call, body: NewTemplateBody) -> Answer:
 def get_template(call: Call, name: str) -> Document:
     """One template."""
     with _named_by_the_path():
-        return template_document(call.read.template(name))
+        return template_document(call.queue.templates.get(name))
 
 
 @route("PATCH /api/templates/{name}", Role.ADMIN, "Template")

@@ -39,8 +39,8 @@ AUDIT = (
 )
 
 
-@command(app, "list", example="leasehold audit list --target schedule#nightly")
-def list_entries(session: Session, *, target: _Target = None, pages: Pages) -> None:
+@command(app, "leasehold audit list --target schedule#nightly")
+def list_(session: Session, *, target: _Target = None, pages: Pages) -> None:
     """List audit entries, the newest first, of one target or all."""
     from leasehold.admin.documents import audit_document
 
@@ -60,7 +60,7 @@ _WithoutRoots = Annotated[
 ]
 
 
-@command(app, "verify", example="leasehold audit verify")
+@command(app, "leasehold audit verify")
 def verify(
     session: Session, *, target: _Target = None, roots: _Roots = None, without_roots: _WithoutRoots = False
 ) -> None:
@@ -70,6 +70,7 @@ def verify(
     Their first versions count: later ones, deletions and missing days are findings.
     """
     from leasehold.admin.documents import trail_document
+    from leasehold.audit.roots import check_roots
 
     checked = 0
     found: dict[str, list[Flaw]] = {}
@@ -78,7 +79,7 @@ def verify(
             progress(checked, None)
             found |= {name: flaws} if flaws else {}
     kept = None if without_roots else _kept_in(roots, session)
-    for flaw in session.admin.audit.check_roots(kept) if kept else ():
+    for flaw in check_roots(kept, session.admin.services) if kept else ():
         found.setdefault(flaw.target, []).append(flaw)
     document: Document = {
         "checked": checked,

@@ -58,7 +58,7 @@ def redrive_matching(session: Session, wanted: DeadLetterFilter, *, limit: int |
 def redrive_these(session: Session, job_ids: Sequence[str], *, payload_text: str | None = None) -> None:
     if payload_text is not None and len(job_ids) > 1:
         raise InvalidOptionError(len(job_ids), "a payload is that of one dead job", "Name one.")
-    found = [session.admin.read.dead_letter(each) for each in job_ids]
+    found = [session.admin.queue.operator.dead_letter(each) for each in job_ids]
     if session.dry_run:
         _tell_dry_run(session, [each.id for each in found])
     elif len(job_ids) == 1:
@@ -76,7 +76,7 @@ def _tell_dry_run(session: Session, found: Sequence[JobId]) -> None:
 
 def _show_dead_letters(session: Session, found: Sequence[JobId]) -> None:
     if not session.out.as_json:
-        some = [dead_letter_document(session.admin.read.dead_letter(each)) for each in found[:_SHOWN]]
+        some = [dead_letter_document(session.admin.queue.operator.dead_letter(each)) for each in found[:_SHOWN]]
         _show_some(session, DEAD_LETTERS, some, len(found))
 
 
@@ -108,14 +108,14 @@ def cancel_matching(session: Session, wanted: JobFilter, *, limit: int) -> None:
             limit, f"at most {MAX_CANCELLED:,} jobs are cancelled at once", "Run it again for more."
         )
     check_type(session.admin.services, wanted.job_type)
-    found = session.admin.read.jobs_to_cancel(wanted, limit=limit)
-    jobs, items = found.jobs, [job_summary(each) for each in found.jobs]
-    more = "" if found.is_complete else " More may match: run it again for these."
+    jobs, is_complete = session.admin.read.jobs_to_cancel(wanted, limit=limit)
+    items = [job_summary(each) for each in jobs]
+    more = "" if is_complete else " More may match: run it again for these."
     if session.dry_run or not session.yes:
         _show_some(session, job_columns(session.now()), items[:_SHOWN], len(jobs))
     count = counted(len(jobs), "job")
     if session.dry_run or not jobs:
-        document: Document = {"dry_run": session.dry_run, "is_complete": found.is_complete, "items": items}
+        document: Document = {"dry_run": session.dry_run, "is_complete": is_complete, "items": items}
         text = f"Would cancel {count}." if jobs else "No job that could be cancelled matches."
         session.out.done(document, f"{text}{more}")
         return

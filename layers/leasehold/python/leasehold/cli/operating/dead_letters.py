@@ -47,8 +47,8 @@ class _Which:
     failed_to: str | None = option("--until", reads=past_moment, help="Failed before then.")
 
 
-@command(app, "list", example="leasehold dead-letters list --type daily_summary --since 1d")
-def list_dead_letters(session: Session, which: _Which, pages: Pages) -> None:
+@command(app, "leasehold dead-letters list --type daily_summary --since 1d")
+def list_(session: Session, which: _Which, pages: Pages) -> None:
     """List open dead letters, those that failed last first."""
     from leasehold.admin.job_documents import dead_letter_document
     from leasehold.admin.others import DeadLetterFilter
@@ -59,19 +59,15 @@ def list_dead_letters(session: Session, which: _Which, pages: Pages) -> None:
     list_pages(fetch, dead_letter_document, DEAD_LETTERS, session.out, pages)
 
 
-@command(app, "show", example="leasehold dead-letters show JOB_ID")
+@command(app, "leasehold dead-letters show JOB_ID")
 def show(session: Session, job_id: _DeadLetterId) -> None:
     """Show a dead letter, resolved or not, with its error and runs."""
     from leasehold.admin.job_documents import dead_letter_document
 
-    session.out.details(dead_letter_document(session.admin.read.dead_letter(job_id)))
+    session.out.details(dead_letter_document(session.admin.queue.operator.dead_letter(job_id)))
 
 
-@command(
-    app,
-    "redrive",
-    example="leasehold dead-letters redrive --type daily_summary --since 1d --reason 'the bug is mended'",
-)
+@command(app, "leasehold dead-letters redrive --type daily_summary --since 1d --reason 'the bug is mended'")
 def redrive(
     session: Previewing,
     job_ids: Annotated[list[str] | None, Argument(metavar="[JOB_ID]...", help="These dead jobs.")] = None,
@@ -111,7 +107,7 @@ def redrive(
     bulk.redrive_matching(session, wanted, limit=limit)
 
 
-@command(app, "discard", example="leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")
+@command(app, "leasehold dead-letters discard JOB_ID --reason 'no longer wanted'")
 def discard(session: Acting, job_id: _DeadLetterId) -> None:
     """Resolve a dead letter without running it again."""
     from leasehold.admin.job_documents import dead_letter_document

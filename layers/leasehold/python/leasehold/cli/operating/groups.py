@@ -39,21 +39,21 @@ GROUPS = (
 _GroupId = Annotated[str, Argument(metavar="GROUP_ID", help="The group's id.")]
 
 
-@command(app, "list", example="leasehold groups list")
-def list_groups(session: Session, pages: Pages) -> None:
+@command(app, "leasehold groups list")
+def list_(session: Session, pages: Pages) -> None:
     """List groups, those that were created last first."""
     from leasehold.admin.job_documents import group_document
 
     list_pages(session.admin.read.groups, group_document, GROUPS, session.out, pages)
 
 
-@command(app, "show", example="leasehold groups show import-2026-11-15")
+@command(app, "leasehold groups show import-2026-11-15")
 def show(session: Session, group_id: _GroupId) -> None:
     """Show a group with its counts."""
-    _show(session, session.admin.read.group(group_id))
+    _show(session, session.admin.queue.groups.get(group_id))
 
 
-@command(app, "members", example="leasehold groups members import-2026-11-15")
+@command(app, "leasehold groups members import-2026-11-15")
 def members(session: Session, group_id: _GroupId, pages: Pages) -> None:
     """List the jobs of a group, the last member first."""
     from leasehold.admin.job_documents import job_summary
@@ -63,10 +63,10 @@ def members(session: Session, group_id: _GroupId, pages: Pages) -> None:
     list_pages(fetch, job_summary, job_columns(session.now()), session.out, pages)
 
 
-@command(app, "cancel", example="leasehold groups cancel import-2026-11-15 --reason 'wrong file' --yes")
+@command(app, "leasehold groups cancel import-2026-11-15 --reason 'wrong file' --yes")
 def cancel(session: Asking, group_id: _GroupId) -> None:
     """Cancel the members that wait, and ask those that run to stop."""
-    group = session.admin.read.group(group_id)
+    group = session.admin.queue.groups.get(group_id)
     if not group.has_ended:
         session.confirm(f"Cancel the {group.left:,} members of {group_id} that have not ended?")
     _show(session, session.admin.queue.groups.cancel(group_id, reason=session.reason))

@@ -32,12 +32,10 @@ app = typer.Typer(
 )
 
 
-@command(app, "show", example="leasehold job 01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d")
+@command(app, "leasehold job 01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d")
 def show(session: Session, job_id: JobIdArgument) -> None:
     """Show a job with its payload, result, runs and timeline."""
-    from leasehold.admin.documents import job_view_document
-
-    document = job_view_document(session.admin.read.job(job_id, with_place=True))
+    document = session.admin.read.job(job_id, with_place=True)
     session.out.details(document, shown=_shown(document))
 
 
@@ -52,7 +50,7 @@ def _shown(document: Document) -> Document:
     return shown
 
 
-@command(app, "run-now", example="leasehold job run-now JOB_ID --reason 'the customer waits'")
+@command(app, "leasehold job run-now JOB_ID --reason 'the customer waits'")
 def run_now(session: Acting, job_id: JobIdArgument) -> None:
     """Have a waiting job due at once."""
     _tell(session, session.admin.queue.reschedule(job_id, reason=session.reason), "is due now")
@@ -64,7 +62,7 @@ class _When:
     run_in: str | None = option("--in", reads=length_of, help="After so long, e.g. 2h.")
 
 
-@command(app, "reschedule", example="leasehold job reschedule JOB_ID --in 2h --reason 'not in office hours'")
+@command(app, "leasehold job reschedule JOB_ID --in 2h --reason 'not in office hours'")
 def reschedule(session: Acting, job_id: JobIdArgument, *, when: _When) -> None:
     """Have a waiting job due at another time."""
     from leasehold.kernel.errors import InvalidOptionError
@@ -77,7 +75,7 @@ def reschedule(session: Acting, job_id: JobIdArgument, *, when: _When) -> None:
     _tell(session, moved, f"is due at {moved.due_at:%Y-%m-%d %H:%M:%SZ}")
 
 
-@command(app, "priority", example="leasehold job priority JOB_ID critical --reason 'the board waits'")
+@command(app, "leasehold job priority JOB_ID critical --reason 'the board waits'")
 def priority(
     session: Acting,
     job_id: JobIdArgument,
@@ -89,7 +87,7 @@ def priority(
     _tell(session, moved, f"has priority {wanted.name.lower()}")
 
 
-@command(app, "move", example="leasehold job move JOB_ID --before OTHER_ID --reason 'needed first'")
+@command(app, "leasehold job move JOB_ID --before OTHER_ID --reason 'needed first'")
 def move(
     session: Acting,
     job_id: JobIdArgument,
@@ -103,7 +101,7 @@ def move(
     _tell(session, moved, f"runs {'before' if before else 'after'} {before or after}" if to is None else f"is at {to}")
 
 
-@command(app, "purge", example="leasehold job purge JOB_ID --reason 'the user asked to be forgotten' --yes")
+@command(app, "leasehold job purge JOB_ID --reason 'the user asked to be forgotten' --yes")
 def purge(session: Asking, job_id: JobIdArgument) -> None:
     """Forget the personal data of an ended job: payload, result and errors. It cannot be undone."""
     session.confirm(f"Forget payload, result and errors of job {job_id} for good?")

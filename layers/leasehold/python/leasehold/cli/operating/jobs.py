@@ -71,7 +71,7 @@ class _Listed(Jobs):
     dedup_key: str | None = option("--key", help="With this dedup key.")
 
 
-@command(app, "jobs", example="leasehold jobs --type daily_summary --status failed --since 2h --queue dev")
+@command(app, "leasehold jobs --type daily_summary --status failed --since 2h --queue dev")
 def jobs(session: Session, which: _Listed, pages: Pages) -> None:
     """List jobs, the newest first. All filters that are given must hold."""
     from leasehold.admin.job_documents import job_summary
@@ -82,7 +82,7 @@ def jobs(session: Session, which: _Listed, pages: Pages) -> None:
     list_pages(partial(session.admin.read.jobs, wanted), job_summary, job_columns(now), session.out, pages)
 
 
-@command(app, "queue", example="leasehold queue --held-by report --queue dev")
+@command(app, "leasehold queue --held-by report --queue dev")
 def queue(
     session: Session,
     *,
@@ -92,10 +92,8 @@ def queue(
     limit: Limit = DEFAULT_LIMIT,
 ) -> None:
     """List the jobs that are due and wait, in the order in which they will be dispatched."""
-    from leasehold.admin.documents import queue_document
-
     now = session.now()
-    document = queue_document(session.admin.read.queue(shard=shard, held_by=held_by, first=first, limit=limit))
+    document = session.admin.read.queue(shard=shard, held_by=held_by, first=first, limit=limit)
     if session.out.as_json:
         session.out.document(document)
         return
@@ -104,7 +102,7 @@ def queue(
         session.out.say("More wait behind these.")
 
 
-@command(logs_app, "logs", example="leasehold logs 01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d --queue dev")
+@command(logs_app, "leasehold logs 01a1de8a-c9c0-8000-9c5f-3a5d8a1b2c3d --queue dev")
 def logs(session: Session, job_id: JobIdArgument) -> None:
     """Print what the handler and the poller logged about a job: time, level, function, message.
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from leasehold.admin.documents import (
-    backlog_document,
-    control_document,
-    counts_document,
-    last_hour_document,
-    page_document,
-)
-from leasehold.admin.job_documents import job_summary
+from leasehold.admin.documents import page_document
+from leasehold.admin.job_documents import job_summary, set_only
 from leasehold.admin.pages import JobFilter
 from leasehold.cli.terminal import NOTHING, Column, cell, clean, relative
 from leasehold.kernel.keys import to_text
@@ -43,9 +37,9 @@ def overview(admin: Admin, now: datetime) -> Document:
     backlog, counts = admin.services.pool.submit(admin.read.backlog), admin.services.pool.submit(admin.read.counts)
     return {
         "at": to_text(now),
-        "control": control_document(control),
-        "backlog": backlog_document(backlog.result()),
-        "counts": counts_document(counts.result()),
+        "control": control,
+        "backlog": backlog.result(),
+        "counts": counts.result(),
     }
 
 
@@ -56,7 +50,7 @@ def live_overview(admin: Admin, now: datetime) -> Document:
     return {
         **overview(admin, now),
         "running": page_document(running, job_summary),
-        **({"last_hour": last_hour_document(hour)} if hour else {}),
+        **set_only(last_hour=hour),
     }
 
 

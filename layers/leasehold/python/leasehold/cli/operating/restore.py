@@ -21,7 +21,7 @@ app = typer.Typer(no_args_is_help=True, help="The way back from a disaster: expo
 _Folder = Annotated[Path, Argument(metavar="FOLDER", help="The folder with the files of both tables.")]
 
 
-@command(app, "export", example="leasehold restore export before-the-move")
+@command(app, "leasehold restore export before-the-move")
 def export(session: Session, folder: _Folder) -> None:
     """Write both tables into a folder, in the lines of DynamoDB's own exports. Reads everything: halt first."""
     from leasehold.restore.files import export as write
@@ -31,7 +31,7 @@ def export(session: Session, folder: _Folder) -> None:
     session.out.done({"folder": str(folder), "records": count}, f"Wrote {count:,} records to {folder}.")
 
 
-@command(app, "load", example="leasehold restore load before-the-move --queue prod2 --reason 'we move to Ireland'")
+@command(app, "leasehold restore load before-the-move --queue prod2 --reason 'we move to Ireland'")
 def load(session: Asking, folder: _Folder) -> None:
     """Fill the tables of a deployment from an export. It is halted first, and what is there is never overwritten."""
     from leasehold.restore.files import load as fill
@@ -46,9 +46,7 @@ def load(session: Asking, folder: _Folder) -> None:
     session.out.done({"loaded": loaded.loaded, "there": loaded.there, "halted": True}, text)
 
 
-@command(
-    app, "settle", example="leasehold restore settle --at 2026-11-15T09:30Z --old old-tables --reason 'the bad deploy'"
-)
+@command(app, "leasehold restore settle --at 2026-11-15T09:30Z --old old-tables --reason 'the bad deploy'")
 def settle(
     session: Previewing,
     *,

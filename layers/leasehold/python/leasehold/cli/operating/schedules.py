@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -79,15 +80,14 @@ class _Plan(Preset):
     enabled: bool | None = option("--enabled/--disabled", help="Whether its slots are run; from the start by default.")
 
 
-@command(app, "list", example="leasehold schedules list")
-def list_schedules(session: Session, pages: Pages) -> None:
+@command(app, "leasehold schedules list")
+def list_(session: Session, pages: Pages) -> None:
     """List schedules by name, each with its next run."""
-    from leasehold.admin.job_documents import schedule_document
+    read = session.admin.read
+    list_pages(read.schedules, partial(read.schedule, next_runs=1), SCHEDULES, session.out, pages)
 
-    list_pages(session.admin.read.schedules, schedule_document, SCHEDULES, session.out, pages)
 
-
-@command(app, "show", example="leasehold schedules show nightly --next 10")
+@command(app, "leasehold schedules show nightly --next 10")
 def show(
     session: Session, name: _Name, *, next_: Annotated[int, Option("--next", help="How many coming runs to show.")] = 5
 ) -> None:
@@ -95,11 +95,7 @@ def show(
     _show(session, name, next_runs=next_)
 
 
-@command(
-    app,
-    "create",
-    example="leasehold schedules create nightly --type daily_summary --cron '0 3 * * *' --reason 'asked for'",
-)
+@command(app, "leasehold schedules create nightly --type daily_summary --cron '0 3 * * *' --reason 'asked for'")
 def create(session: Acting, name: _Name, plan: _Plan) -> None:
     """Run a job at every slot of a rate or of a cron line."""
     wanted = given(plan) | {"enabled": plan.enabled is not False}
@@ -107,42 +103,42 @@ def create(session: Acting, name: _Name, plan: _Plan) -> None:
     _show(session, name)
 
 
-@command(app, "update", example="leasehold schedules update nightly --cron '0 4 * * *' --reason 'later is fine'")
+@command(app, "leasehold schedules update nightly --cron '0 4 * * *' --reason 'later is fine'")
 def update(session: Acting, name: _Name, plan: _Plan) -> None:
     """Change what is passed and leave the rest. A new rate or line counts from now on."""
     session.admin.queue.schedules.update(name, reason=session.reason, **given(plan))
     _show(session, name)
 
 
-@command(app, "pause", example="leasehold schedules pause nightly --reason 'the source is down'")
+@command(app, "leasehold schedules pause nightly --reason 'the source is down'")
 def pause(session: Acting, name: _Name) -> None:
     """Run no slots until it is resumed; also of a schedule that is deployed."""
     session.admin.queue.schedules.pause(name, reason=session.reason)
     _show(session, name)
 
 
-@command(app, "resume", example="leasehold schedules resume nightly --reason 'the source is back'")
+@command(app, "leasehold schedules resume nightly --reason 'the source is back'")
 def resume(session: Acting, name: _Name) -> None:
     """Go on with the next slot; those that passed meanwhile are for `backfill`."""
     session.admin.queue.schedules.resume(name, reason=session.reason)
     _show(session, name)
 
 
-@command(app, "delete", example="leasehold schedules delete nightly --reason 'nobody reads it'")
+@command(app, "leasehold schedules delete nightly --reason 'nobody reads it'")
 def delete(session: Acting, name: _Name) -> None:
     """Remove a schedule. Its jobs stay."""
     session.admin.queue.schedules.delete(name, reason=session.reason)
     session.out.done({"name": name, "deleted": True}, f"{name} is deleted")
 
 
-@command(app, "trigger", example="leasehold schedules trigger nightly --reason 'needed before tonight'")
+@command(app, "leasehold schedules trigger nightly --reason 'needed before tonight'")
 def trigger(session: Acting, name: _Name) -> None:
     """Run it once now, outside of its plan; prints the job's id. Twice within a minute makes one job."""
     job_id = session.admin.queue.schedules.trigger(name, reason=session.reason)
     session.out.done({"job_id": job_id}, job_id)
 
 
-@command(app, "backfill", example="leasehold schedules backfill nightly --from 7d --dry-run --reason 'the outage'")
+@command(app, "leasehold schedules backfill nightly --from 7d --dry-run --reason 'the outage'")
 def backfill(
     session: Previewing,
     name: _Name,
@@ -182,9 +178,7 @@ def _told(missing: list[str]) -> str:
 
 def _show(session: Session, name: str, *, next_runs: int = 5) -> None:
     """As it is now, with its coming runs."""
-    from leasehold.admin.job_documents import schedule_document
-
-    document = schedule_document(session.admin.read.schedule(name, next_runs=next_runs))
+    document = session.admin.read.schedule(name, next_runs=next_runs)
     lengths = {
         name: length(timedelta(seconds=each))
         for name in ("every", "missed_window")

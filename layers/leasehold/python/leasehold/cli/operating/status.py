@@ -15,7 +15,7 @@ from leasehold.cli.session import Session
 app = typer.Typer()
 
 
-@command(app, "status", example="leasehold status --queue dev")
+@command(app, "leasehold status --queue dev")
 def status(session: Session) -> None:
     """Show what is halted, paused or open, what is due and how old, dead letters, and counts per type and status."""
     from leasehold.cli.operating.overview import TYPES, headlines, overview, rows_by_type
@@ -35,7 +35,7 @@ def status(session: Session) -> None:
         session.out.table(TYPES, rows)
 
 
-@command(app, "top", example="leasehold top --interval 5")
+@command(app, "leasehold top --interval 5")
 def top(
     session: Session,
     *,
@@ -49,7 +49,7 @@ def top(
         watch(session, timedelta(seconds=interval), once=once)
 
 
-@command(app, "console", example="leasehold console --queue dev")
+@command(app, "leasehold console --queue dev")
 def console(
     session: Session,
     *,

@@ -42,31 +42,27 @@ class _Preset(PresetWithTries):
     description: str | None = option(help="What it is for.")
 
 
-@command(app, "list", example="leasehold templates list")
-def list_templates(session: Session, pages: Pages) -> None:
+@command(app, "leasehold templates list")
+def list_(session: Session, pages: Pages) -> None:
     """List templates by name."""
     from leasehold.admin.job_documents import template_document
 
     list_pages(session.admin.read.templates, template_document, TEMPLATES, session.out, pages)
 
 
-@command(app, "show", example="leasehold templates show nightly")
+@command(app, "leasehold templates show nightly")
 def show(session: Session, name: _Name) -> None:
     """Show what a template gives to jobs."""
-    _show(session, session.admin.read.template(name))
+    _show(session, session.admin.queue.templates.get(name))
 
 
-@command(
-    app,
-    "create",
-    example="""leasehold templates create nightly daily_summary --payload '{"style": "long"}' --reason 'asked for'""",
-)
+@command(app, """leasehold templates create nightly daily_summary --payload '{"style": "long"}' --reason 'asked for'""")
 def create(session: Acting, name: _Name, job_type: JobTypeArgument, *, preset: _Preset) -> None:
     """Make a template. What is left out is left to the job type."""
     _show(session, session.admin.queue.templates.create(name, job_type, reason=session.reason, **given(preset)))
 
 
-@command(app, "update", example="leasehold templates update nightly --priority low --reason 'not urgent'")
+@command(app, "leasehold templates update nightly --priority low --reason 'not urgent'")
 def update(
     session: Acting,
     name: _Name,
@@ -82,7 +78,7 @@ def update(
     _show(session, update(name, job=job_type, remove=remove or (), reason=session.reason, **given(preset)))
 
 
-@command(app, "delete", example="leasehold templates delete nightly --reason 'nobody uses it'")
+@command(app, "leasehold templates delete nightly --reason 'nobody uses it'")
 def delete(session: Acting, name: _Name) -> None:
     """Remove a template; its jobs stay as they are."""
     session.admin.queue.templates.delete(name, reason=session.reason)

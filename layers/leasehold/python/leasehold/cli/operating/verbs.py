@@ -47,11 +47,7 @@ class _New(PresetWithTries):
     concurrency_key: str | None = option(help="What limits per key count.")
 
 
-@command(
-    app,
-    "enqueue",
-    example="""leasehold enqueue daily_summary --payload '{"user_id": "ada"}' --in 2h --reason 'ada asked'""",
-)
+@command(app, """leasehold enqueue daily_summary --payload '{"user_id": "ada"}' --in 2h --reason 'ada asked'""")
 def enqueue(
     session: Acting,
     job_type: Annotated[
@@ -83,11 +79,7 @@ class _Cancelled(Jobs):
     )
 
 
-@command(
-    app,
-    "cancel",
-    example="leasehold cancel --type daily_summary --created-since 1h --reason 'enqueued twice' --dry-run",
-)
+@command(app, "leasehold cancel --type daily_summary --created-since 1h --reason 'enqueued twice' --dry-run")
 def cancel(
     session: Previewing,
     job_ids: Annotated[list[str] | None, Argument(metavar="[JOB_ID]...", help="These jobs.")] = None,
@@ -113,7 +105,7 @@ def cancel(
         bulk.cancel_matching(session, wanted, limit=limit)
 
 
-@command(app, "retry", example="leasehold retry JOB_ID --priority high --reason 'the bug is mended'")
+@command(app, "leasehold retry JOB_ID --priority high --reason 'the bug is mended'")
 def retry(
     session: Acting,
     job_id: Annotated[str, Argument(metavar="JOB_ID", help="The job's id, or that of a failed run, like JOB_ID.2.")],
@@ -135,7 +127,7 @@ def retry(
         session.out.hint("Somebody else has just retried it: this is the job that they made.")
 
 
-@command(control_app, "halt", example="leasehold halt --reason 'bad deploy'")
+@command(control_app, "leasehold halt --reason 'bad deploy'")
 def halt(session: Asking) -> None:
     """Stop the whole system: nothing is enqueued or started until it is resumed. What runs finishes."""
     session.confirm("Halt the whole system?")
@@ -144,7 +136,7 @@ def halt(session: Asking) -> None:
     session.out.done({"halted": True, "changed": changed}, text)
 
 
-@command(control_app, "pause", example="leasehold pause daily_summary --reason 'the mail server is down'")
+@command(control_app, "leasehold pause daily_summary --reason 'the mail server is down'")
 def pause(session: Acting, job_type: JobTypeArgument) -> None:
     """Start no more jobs of one type. They can still be enqueued, and what runs finishes."""
     changed = session.admin.queue.operator.pause(job_type, reason=session.reason)
@@ -152,7 +144,7 @@ def pause(session: Acting, job_type: JobTypeArgument) -> None:
     session.out.done({"job_type": job_type, "paused": True, "changed": changed}, text)
 
 
-@command(control_app, "resume", example="leasehold resume daily_summary --reason 'the mail server is back'")
+@command(control_app, "leasehold resume daily_summary --reason 'the mail server is back'")
 def resume(
     session: Acting,
     job_type: Annotated[

@@ -28,7 +28,7 @@ _COLUMNS = (
 )
 
 
-@command(app, "verify", example="leasehold verify --queue dev")
+@command(app, "leasehold verify --queue dev")
 def verify(
     session: Annotated[Session, "yes"],
     *,
