@@ -13,7 +13,7 @@ from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.records import Codec
-from leasehold.kernel.table import AnyOf, ConditionFailed, Equals, Missing, NotAfter, Put, Update, request_token
+from leasehold.kernel.table import AnyOf, Equals, Missing, NotAfter, Put, Update, request_token
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -114,20 +114,15 @@ class Requests:
         """Write it where there is none, or one whose time is over; else the one that stands there."""
         key = partitions.request(wanted.name)
         vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
-        try:
-            self._table.write(Put(key=key, record=_record(wanted), conditions=(vacant,)))
-        except ConditionFailed as failed:
-            # It may be ours, by a try whose response was lost: then it says the same.
-            return _record_of(wanted.name, failed.current or {})
-        return wanted
+        current = partitions.refusal(self._table, Put(key=key, record=_record(wanted), conditions=(vacant,)))
+        # It may be ours, by a try whose response was lost: then it says the same.
+        return wanted if current is None else _record_of(wanted.name, current)
 
     def answer(self, made: RequestRecord, answer: str) -> None:
         """Keep what the caller is told; somebody who asked the same at the same time may have been quicker."""
         guards = (Equals("made_id", made.made_id), Missing("answer"))
-        try:
-            self._table.write(Update(key=partitions.request(made.name), conditions=guards, sets={"answer": answer}))
-        except ConditionFailed:
-            return
+        kept = Update(key=partitions.request(made.name), conditions=guards, sets={"answer": answer})
+        partitions.refusal(self._table, kept)
 
 
 _CODEC = Codec(RequestRecord, {}, without={"name"})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.circuit_breaker.model import Circuit, Tally
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.partitions import awakened
+from leasehold.kernel.partitions import awakened, refusal
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.registry import Cached
 from leasehold.kernel.table import (
@@ -74,11 +74,8 @@ class Circuits:
     def _begin_window(self, job_type: str, first: Tally, over: Record | None) -> bool:
         # Of two who find the window over, none may throw away what the other has counted since.
         is_as_seen = None if over is None else (Equals("since", over["since"]),)
-        try:
-            self._table.write(Put(key=circuit_key(job_type), record=_TALLY.record(first), conditions=is_as_seen))
-        except ConditionFailed:
-            return False
-        return True
+        begun = Put(key=circuit_key(job_type), record=_TALLY.record(first), conditions=is_as_seen)
+        return refusal(self._table, begun) is None
 
     def open(self, job_type: str, circuit: Circuit, because: Tally) -> bool:
         """Open the circuit, unless it was opened since these runs were counted. What was counted is spent."""
@@ -100,13 +97,9 @@ class Circuits:
 
     def _change(self, job_type: str, condition: Condition, sets: Record, *, removes: frozenset[str]) -> bool:
         change = Update(key=circuit_key(job_type), conditions=(condition,), sets=sets, removes=removes)
-        try:
-            self._table.write(change)
-        except ConditionFailed as failed:
-            # It may stand there already, by a try of ours whose response was lost.
-            current = failed.current or {}
-            return sets.items() <= current.items() and not removes & current.keys()
-        return True
+        current = refusal(self._table, change)
+        # It may stand there already, by a try of ours whose response was lost.
+        return current is None or (sets.items() <= current.items() and not removes & current.keys())
 
 
 def circuit_of_type(job_type: str, services: Services, *, fresh: bool = False) -> Circuit | None:

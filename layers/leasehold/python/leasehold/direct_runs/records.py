@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leasehold.direct_runs.model import DirectRequest, DirectState, Reservation
 from leasehold.kernel.jobs import DueJob, due_entry
 from leasehold.kernel.keys import due_until, to_text
-from leasehold.kernel.partitions import NEXT_SLOT, awakened, control
+from leasehold.kernel.partitions import NEXT_SLOT, awakened, control, refusal
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
     DUE_INDEX,
@@ -64,13 +64,10 @@ class DirectRequests:
     ) -> bool:
         sets = {name: value for name, value in _CODEC.record(request).items() if name in names}
         key = direct_request_key(request.run_id)
-        try:
-            self._table.write(Update(key=key, conditions=conditions, sets=sets, removes=removes))
-        except ConditionFailed as failed:
-            # An earlier try of this very write may have succeeded, and its response was lost.
-            current = failed.current or {}
-            return current.get("taken_by") == request.taken_by and current.get("state") == str(request.state)
-        return True
+        current = refusal(self._table, Update(key=key, conditions=conditions, sets=sets, removes=removes))
+        # An earlier try of this very write may have succeeded, and its response was lost.
+        written = (request.taken_by, str(request.state))
+        return current is None or (current.get("taken_by"), current.get("state")) == written
 
 
 _CODEC = Codec(
@@ -114,13 +111,9 @@ class Reservations:
         # Every poll reads it: one whose caller died shall not stay for ever.
         forgotten_at = int((wanted.until + _TIDIED_AFTER).timestamp())
         record: Record = {**_RESERVATION.record(wanted), "expires_at": forgotten_at}
-        try:
-            self._table.write(Put(key=reservation_key(job_type), record=record, conditions=(vacant,)))
-        except ConditionFailed as failed:
-            standing = reservation_of(failed.current or {})
-            # It may be ours, by a try whose response was lost.
-            return None if standing.run_id == wanted.run_id else standing
-        return None
+        current = refusal(self._table, Put(key=reservation_key(job_type), record=record, conditions=(vacant,)))
+        # It may be ours, by a try whose response was lost.
+        return None if current is None or current.get("run_id") == wanted.run_id else reservation_of(current)
 
     def lift(self, job_type: str, run_id: str, now: datetime, *, is_waited_for: bool, shards: int) -> None:
         """Give up one's reservation; jobs that wait for it are woken in the same transaction, or they would wait on.

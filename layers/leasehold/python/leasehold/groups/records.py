@@ -9,6 +9,7 @@ from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, Gr
 from leasehold.kernel.job import described_job, job_record
 from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
+from leasehold.kernel.partitions import refusal
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
     ENDED_INDEX,
@@ -99,12 +100,9 @@ class Groups:
 
     def change(self, seen: Group, after: Group) -> bool:
         """Change the group alone; False if it is not what was read."""
-        try:
-            self._table.write(change_of(seen, after))
-        except ConditionFailed as failed:
-            # A due key has its writer's own stamp: where it stands, only the response of our first try was lost.
-            return after.due_key is not None and (failed.current or {}).get("due_key") == after.due_key
-        return True
+        current = refusal(self._table, change_of(seen, after))
+        # A due key has its writer's own stamp: where it stands, only the response of our first try was lost.
+        return current is None or (after.due_key is not None and current.get("due_key") == after.due_key)
 
     def change_with(self, seen: Group, after: Group, changes: Sequence[Change], *, token: str) -> bool:
         """Change the group together with jobs; False, and nothing is written, if one of them is not what was read."""

@@ -10,7 +10,7 @@ from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import from_text, make_nonce, to_text
 from leasehold.kernel.offload import expiry_of
-from leasehold.kernel.partitions import WATCH, payload
+from leasehold.kernel.partitions import WATCH, payload, refusal
 from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Exists, Key, Missing, NotAfter, OneOf, Update
 from leasehold.kernel.transitions import RUNNING, WAITING
 from leasehold.kernel.type_options import DELIVERY
@@ -79,9 +79,8 @@ class PayloadRounds:
 
     def renew(self, job_id: JobId, name: str, expires_at: int) -> bool:
         """Let an item live longer; False if it is gone. It is billed like its first writing."""
-        return self._holds(
-            Update(key=payload(job_id, name), conditions=(Exists("PK"),), sets={"expires_at": expires_at})
-        )
+        renewed = Update(key=payload(job_id, name), conditions=(Exists("PK"),), sets={"expires_at": expires_at})
+        return refusal(self._table, renewed) is None
 
     def leave(self, place: Round, now: datetime) -> bool:
         """Note how far it has come, free for whoever goes on; False if somebody else does so by now."""
@@ -96,14 +95,8 @@ class PayloadRounds:
 
     def _mine(self, holder: str, sets: Record, removes: frozenset[str]) -> bool:
         mine = (Equals("holder", holder),)
-        return self._holds(Update(key=payload_round_key(), conditions=mine, sets=sets, removes=removes))
-
-    def _holds(self, update: Update) -> bool:
-        try:
-            self._table.write(update)
-        except ConditionFailed:
-            return False
-        return True
+        change = Update(key=payload_round_key(), conditions=mine, sets=sets, removes=removes)
+        return refusal(self._table, change) is None
 
 
 def _readable(record: Record) -> Job | None:

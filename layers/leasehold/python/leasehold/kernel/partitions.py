@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import SYSTEM_CODE, Due, code_of, position_at
 from leasehold.kernel.lanes import service_lane
-from leasehold.kernel.table import DEAD_LETTERS, JOBS, Key, Update
+from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Key, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import DedupRef
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.table import Attribute, Record, Table
+    from leasehold.kernel.table import Attribute, Change, Record, Table
 
 
 CONTROL = "control"
@@ -87,6 +87,15 @@ def records_in(table: Table, partition: str) -> Iterator[Record]:
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def refusal(table: Table, change: Change) -> Record | None:
+    """What stands where a write was refused, which may be nothing; None if it was made."""
+    try:
+        table.write(change)
+    except ConditionFailed as failed:
+        return failed.current or {}
+    return None
 
 
 def awakened(scope: str, now: datetime, stamp: str, shards: int) -> Update:

@@ -15,7 +15,6 @@ from leasehold.kernel.table import (
     BY_DATE_INDEX,
     BY_TYPE_INDEX,
     DEAD_LETTERS,
-    ConditionFailed,
     Equals,
     Exists,
     Missing,
@@ -94,11 +93,7 @@ class DeadLetters:
             conditions=(Exists("id"), Missing("reported_at")),
             sets={"reported_at": to_text(at)},
         )
-        try:
-            self._table.write(marked)
-        except ConditionFailed:
-            return False
-        return True
+        return partitions.refusal(self._table, marked) is None
 
     def depth(self, *, limit: int) -> int:
         return self._table.count(DEAD_LETTERS, OPEN, index=BY_DATE_INDEX, limit=limit)
