@@ -1,28 +1,29 @@
-"""The OpenAPI document, made by Powertools from the same table and models that requests are checked with."""
+"""The OpenAPI document, made from the same table and models that requests are checked with."""
 
 from __future__ import annotations
 
-import inspect
-import json
 import re
 from copy import deepcopy
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
-from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from leasehold.api import documents
-from leasehold.api.answers import PROBLEM
+from leasehold.api.answers import JSON, PROBLEM
 from leasehold.api.application import OPERATIONS
 from leasehold.api.requests import KEY_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import BaseModel
 
     from leasehold.api.operations import Operation
+
+    type Schemas = dict[str, Any]
 
 _ALWAYS = {
     400: "The request cannot be read, or a value in it cannot be accepted",
@@ -40,8 +41,9 @@ _OF_ACTIONS = {
     423: "The system is halted, or the job type is paused",
 }
 _WITH_PAYLOAD = ("/api/jobs", "/api/direct-runs")
+_SCHEMA = "#/components/schemas/{model}"
 _KEY_HELP = "The same key within 24 hours makes nothing twice"
-_KEY_PATTERN = "^[!-~]{1,255}$"
+_KEY = {"description": _KEY_HELP, "type": "string", "pattern": "^[!-~]{1,255}$"}
 _SECURITY = {
     "sigv4": {
         "type": "apiKey",
@@ -68,28 +70,33 @@ _PATH_HELP = {
 
 @cache
 def openapi_document() -> dict[str, Any]:
-    resolver = APIGatewayHttpResolver()
+    schemas = _schemas()
+    paths: dict[str, Any] = {}
     for operation in OPERATIONS:
-        _register(resolver, operation)
-    text = resolver.get_openapi_json_schema(
-        title="Leasehold",
-        version=_version(),
-        openapi_version="3.1.0",
-        description="What a Leasehold queue holds and does, and how to act on it. See docs/api.md.",
-    )
-    made: dict[str, Any] = json.loads(text)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, schemas)
     for operation in OPERATIONS:
-        _tidy(made["paths"][operation.path][operation.method.lower()], operation)
-    made["components"]["schemas"]["Problem"] = documents.Problem.model_json_schema()
-    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    made["components"]["responses"] = {
-        _problem_name(status): {"description": text, "content": content}
-        for status, text in {**_ALWAYS, **_OF_ACTIONS}.items()
+        if operation.query is not None:
+            schemas.pop(operation.query.__name__, None)
+    problem = {PROBLEM: {"schema": _reference("Problem")}}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Leasehold",
+            "description": "What a Leasehold queue holds and does, and how to act on it. See docs/api.md.",
+            "version": _version(),
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": {
+                _problem_name(status): {"description": text, "content": problem}
+                for status, text in {**_ALWAYS, **_OF_ACTIONS}.items()
+            },
+            "securitySchemes": _SECURITY,
+        },
+        "security": [{name: []} for name in _SECURITY],
     }
-    made["components"]["securitySchemes"] = _SECURITY
-    made["security"] = [{name: []} for name in _SECURITY]
-    _drop_unused(made)
-    return made
 
 
 def with_examples(document: dict[str, Any], payloads: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,67 +111,60 @@ def with_examples(document: dict[str, Any], payloads: Mapping[str, Any]) -> dict
     return made
 
 
-def _register(resolver: APIGatewayHttpResolver, operation: Operation) -> None:
-    resolver.route(
-        re.sub(r"\{(\w+)\}", r"<\1>", operation.path),
-        operation.method,
-        summary=operation.summary,
-        description=f"Needs the role {operation.role.label}.",
-        operation_id=operation.name,
-        tags=[operation.path.split("/")[2]],
-        responses=_answers(operation),  # type: ignore[arg-type]
-    )(_described(operation))
+class _WithoutNulls(GenerateJsonSchema):
+    """What may be left out is not null."""
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        made = super().default_schema(schema)
+        return {name: value for name, value in made.items() if name != "default" or value is not None}
 
 
-def _described(operation: Operation) -> Callable[..., None]:
-    """A function whose signature says what the operation takes: that is what Powertools reads."""
-
-    def endpoint() -> None: ...
-
-    names = re.findall(r"\{(\w+)\}", operation.path)
-    taken: dict[str, Any] = {name: Annotated[str, Path(description=_PATH_HELP[name])] for name in names}
-    if operation.query is not None:
-        taken["query"] = Annotated[operation.query, Query()]
-    if operation.takes_key:
-        taken["key"] = Annotated[str | None, Header(alias=KEY_HEADER, description=_KEY_HELP, pattern=_KEY_PATTERN)]
-    if operation.body is not None:
-        taken["body"] = Annotated[operation.body, Body()]
-    kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-    endpoint.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, kind, annotation=each, default=None if name == "key" else empty)
-            for name, each in taken.items()
-        ],
-        return_annotation=None,
-    )
-    endpoint.__annotations__ = taken
-    return endpoint
+def _schemas() -> Schemas:
+    """Of all that is taken and answered, by their names."""
+    models: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = []
+    for each in OPERATIONS:
+        models += [(taken, "validation") for taken in (each.query, each.body) if taken is not None]
+        models += [(getattr(documents, name), "serialization") for name in each.answers.values()]
+    models.append((documents.Problem, "validation"))
+    _, made = models_json_schema(models, ref_template=_SCHEMA, schema_generator=_WithoutNulls)
+    schemas: Schemas = made["$defs"]
+    return schemas
 
 
-def _answers(operation: Operation) -> dict[int, dict[str, Any]]:
-    return {
-        status: {
-            "description": "Done" if status != 202 else "Accepted: ask for its result later",
-            "content": {"application/json": {"model": getattr(documents, name)}},
-        }
-        for status, name in operation.answers.items()
-    }
-
-
-def _tidy(described: dict[str, Any], operation: Operation) -> None:
-    """Powertools knows a query's names, and its model knows the rest."""
+def _described(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     problems = _ALWAYS if operation.body is None else _ALWAYS | _OF_ACTIONS
-    told = {status: {"$ref": f"#/components/responses/{_problem_name(status)}"} for status in problems}
-    told |= {status: described["responses"][str(status)] for status in operation.answers}
-    described["responses"] = {str(status): told[status] for status in sorted(told)}
+    answers: dict[int, Any] = {
+        status: {"$ref": f"#/components/responses/{_problem_name(status)}"} for status in problems
+    }
+    for status, name in operation.answers.items():
+        text = "Done" if status != 202 else "Accepted: ask for its result later"
+        answers[status] = {"description": text, "content": {JSON: {"schema": _reference(name)}}}
+    described: dict[str, Any] = {
+        "tags": [operation.path.split("/")[2]],
+        "summary": operation.summary,
+        "description": f"Needs the role {operation.role.label}.",
+        "operationId": operation.name,
+    }
+    if parameters := list(_parameters(operation, schemas)):
+        described["parameters"] = parameters
     if operation.body is not None:
-        described["requestBody"]["required"] = operation.needs_body
-    template = "#/components/schemas/{model}"
-    taken = operation.query.model_json_schema(ref_template=template)["properties"] if operation.query else {}
-    for parameter in described.get("parameters", []):
-        known = taken if parameter["in"] == "query" else {}
-        parameter["schema"] = _without_null(known.get(parameter["name"], parameter["schema"]))
-        parameter["required"] = parameter["in"] == "path"
+        content = {JSON: {"schema": _reference(operation.body.__name__)}}
+        described["requestBody"] = {"content": content, "required": operation.needs_body}
+    return {**described, "responses": {str(status): answers[status] for status in sorted(answers)}}
+
+
+def _parameters(operation: Operation, schemas: Schemas) -> Iterator[dict[str, Any]]:
+    for name in re.findall(r"\{(\w+)\}", operation.path):
+        schema = {"type": "string", "description": _PATH_HELP[name]}
+        yield {"description": _PATH_HELP[name], "required": True, "schema": schema, "name": name, "in": "path"}
+    for name, schema in schemas[operation.query.__name__]["properties"].items() if operation.query else ():
+        yield {"required": False, "schema": _without_null(schema), "name": name, "in": "query"}
+    if operation.takes_key:
+        yield {"description": _KEY_HELP, "required": False, "schema": _KEY, "name": KEY_HEADER, "in": "header"}
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": _SCHEMA.format(model=name)}
 
 
 def _problem_name(status: int) -> str:
@@ -172,24 +172,10 @@ def _problem_name(status: int) -> str:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """What may be left out is not null: there is no null in a query or a header."""
+    """There is no null in a query."""
     options = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
     rest = {name: value for name, value in schema.items() if name not in {"anyOf", "title"}}
-    if rest.get("default", "") is None:
-        del rest["default"]
     return {**rest, **options[0]} if len(options) == 1 else {**rest, **({"anyOf": options} if options else {})}
-
-
-def _drop_unused(made: dict[str, Any]) -> None:
-    """Powertools brings its own errors along, which this API does not answer with."""
-    schemas = made["components"]["schemas"]
-    while True:
-        text = json.dumps(made)
-        unused = [name for name in schemas if f'"#/components/schemas/{name}"' not in text]
-        if not unused:
-            return
-        for name in unused:
-            del schemas[name]
 
 
 def _version() -> str:
