@@ -14,9 +14,9 @@ from tests.local_stack import PATIENCE, eventually
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from leasehold.aws.job_logs import LogLine
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
-    from leasehold.local.aws.inspection import LogLine
     from tests.benchmarks.sizes import Sizes
     from tests.local_stack import LocalStack
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from leasehold.local.aws.inspection import LogLine, Tail, lines_of
+from leasehold.aws.job_logs import LogLine, log_lines
+from leasehold.local.aws.inspection import Tail
 
 
 class Logs:
@@ -25,7 +26,7 @@ class Logs:
 def test_functions_of_one_name_in_two_queues_are_both_heard_in_order_of_time() -> None:
     groups = [("report", "/aws/lambda/prod-report"), ("report", "/aws/lambda/dev-report"), ("mail", "gone")]
 
-    assert lines_of(Logs(), groups, 5) == [
+    assert log_lines(Logs(), groups, startTime=5) == [
         LogLine("report", 5 + len("/aws/lambda/dev-report"), "/aws/lambda/dev-report"),
         LogLine("report", 5 + len("/aws/lambda/prod-report"), "/aws/lambda/prod-report"),
     ]

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 # Lines are written at an invocation's end, and by clocks that differ.
 _MARGIN = timedelta(minutes=2)
@@ -20,6 +20,15 @@ _NOT_SHOWN = frozenset(
     {"_aws", "level", "message", "event", "timestamp", "location", "service", "job_id", "job_type", "exception"}
     | {"exception_name", "stack_trace", "trace", "xray_trace_id", "sampling_rate", "cold_start", "taskName"}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """As it was written."""
+
+    function: str
+    at_millis: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,18 +65,20 @@ def job_log_lines(
     job_id: str, groups: Mapping[str, str], logs: Any, *, since: datetime, until: datetime
 ) -> list[JobLogLine]:
     """All lines that name the job, in order of time. `groups` are log groups by what people call their function."""
-    found: list[tuple[int, JobLogLine]] = []
-    for function, group in groups.items():
-        for event in _events(job_id, group, logs, since=since, until=until):
-            found += [(event["timestamp"], read_line(function, event["timestamp"], event["message"]))]
-    return [line for _, line in sorted(found, key=lambda each: each[0])]
-
-
-def _events(job_id: str, group: str, logs: Any, *, since: datetime, until: datetime) -> Iterator[dict[str, Any]]:
     times = {"startTime": _millis(since - _MARGIN), "endTime": _millis(until + _MARGIN)}
+    found = log_lines(logs, groups.items(), filterPattern=f'"{job_id}"', **times)
     # Not everything that answers like CloudWatch filters as it does.
-    found = log_events(logs, group, filterPattern=f'"{job_id}"', **times)
-    return (event for event in found if job_id in event["message"])
+    return [read_line(each) for each in found if job_id in each.text]
+
+
+def log_lines(logs: Any, groups: Iterable[tuple[str, str]], **wanted: Any) -> list[LogLine]:
+    """Of these log groups, each behind the name of its function, in order of time; names may come twice."""
+    lines = [
+        LogLine(function, event["timestamp"], event["message"].rstrip())
+        for function, group in groups
+        for event in log_events(logs, group, **wanted)
+    ]
+    return sorted(lines, key=lambda line: line.at_millis)
 
 
 def log_events(logs: Any, group: str, **wanted: Any) -> Iterator[dict[str, Any]]:
@@ -82,19 +93,19 @@ def is_lambdas_own(text: str) -> bool:
     return text.startswith(("START RequestId", "END RequestId", "REPORT RequestId", "INIT_START"))
 
 
-def read_line(function: str, at_millis: int, text: str) -> JobLogLine:
+def read_line(written: LogLine) -> JobLogLine:
     """
-    >>> line = read_line("poller", 0, '{"level":"INFO","message":"job_completed","attempt":1}')
+    >>> line = read_line(LogLine("poller", 0, '{"level":"INFO","message":"job_completed","attempt":1}'))
     >>> line.level, line.message, line.fields
     ('INFO', 'job_completed', {'attempt': 1})
     """
-    at = datetime.fromtimestamp(at_millis / 1000, UTC)
+    at, function = datetime.fromtimestamp(written.at_millis / 1000, UTC), written.function
     try:
-        told = json.loads(text)
+        told = json.loads(written.text)
     except ValueError:
         told = None
     if not isinstance(told, dict):
-        return JobLogLine(at=at, function=function, level="-", message=text.rstrip(), fields={})
+        return JobLogLine(at=at, function=function, level="-", message=written.text, fields={})
     # A metric's values are lists of numbers, for CloudWatch.
     fields = {
         name: value for name, value in told.items() if name not in _NOT_SHOWN and not isinstance(value, list | dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as variables
 from leasehold.kernel.errors import InvalidOptionError
@@ -48,25 +48,25 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """A text stands under the name of its field, as leasehold.aws.names has it."""
         given = os.environ if environment is None else environment
+        texts = {name: given.get(getattr(variables, name.upper())) for name in _TEXTS}
+        said: dict[str, Any] = {name: text for name, text in texts.items() if text}
         return cls(
             jobs_table=required(variables.JOBS_TABLE, given),
             dead_letters_table=required(variables.DEAD_LETTERS_TABLE, given),
-            environment_name=given.get(variables.ENVIRONMENT_NAME) or "production",
-            metrics_namespace=given.get(variables.METRICS_NAMESPACE) or NAMESPACE,
             metrics_per_type=given.get(variables.METRICS_PER_TYPE) == "true",
             poll_interval=_seconds(variables.POLL_INTERVAL, given),
             poll_limit=_whole_number(variables.POLL_LIMIT, given),
-            concurrency_policy=given.get(variables.CONCURRENCY_POLICY) or None,
-            poller_function=given.get(variables.POLLER_FUNCTION) or None,
             memory_mb=int(given.get(_MEMORY) or _DEFAULT_MEMORY),
-            sentry_dsn_secret=given.get(variables.SENTRY_DSN_SECRET) or None,
-            sentry_dsn_parameter=given.get(variables.SENTRY_DSN_PARAMETER) or None,
-            schedule_group=given.get(variables.SCHEDULE_GROUP) or None,
-            schedule_function=given.get(variables.SCHEDULE_FUNCTION) or _itself(given),
-            schedule_role=given.get(variables.SCHEDULE_ROLE) or None,
-            audit_roots_bucket=given.get(variables.AUDIT_ROOTS_BUCKET) or None,
+            **{"schedule_function": _itself(given), **said},
         )
+
+
+_TEXTS = (
+    *("environment_name", "metrics_namespace", "concurrency_policy", "poller_function", "audit_roots_bucket"),
+    *("sentry_dsn_secret", "sentry_dsn_parameter", "schedule_group", "schedule_function", "schedule_role"),
+)
 
 
 def _itself(given: Mapping[str, str]) -> str | None:

@@ -121,7 +121,7 @@ def logs(
                 if raw:
                     print(f"{line.function}  {clean(line.text)}", flush=follow)
                 elif not is_lambdas_own(line.text):
-                    _print_line(read_line(line.function, line.at_millis, line.text))
+                    _print_line(read_line(line))
             if not follow:
                 return
             time.sleep(_LOOK_EVERY_SECONDS)

@@ -114,9 +114,6 @@ class ScheduleTable(Table):
             job_type=job_type,
             payload_text=self.payload or "{}",
             recurrence=self.recurrence,
-            enabled=self.enabled,
-            missed=self.missed,
-            missed_window=self.missed_window,
             overlap=self.overlap or default_overlap(self.missed),
-            template=self.template,
+            **self.model_dump(include={"enabled", "missed", "missed_window", "template"}),
         )

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from leasehold.aws import names as variables
 from leasehold.aws.caller import asking
-from leasehold.aws.job_logs import is_lambdas_own, read_line
+from leasehold.aws.job_logs import is_lambdas_own, log_lines, read_line
 from leasehold.job_folders.folder import SETTINGS, SHARED
 from leasehold.kernel.errors import DeploymentError
 from leasehold.lean import dataclass
 from leasehold.local.aws.connection import open_queue
-from leasehold.local.aws.inspection import Tail, client, deployed_functions, lines_of
+from leasehold.local.aws.inspection import Tail, client, deployed_functions
 from leasehold.operate.registration import publish
 from leasehold.schemas.publish import with_schemas
 
@@ -59,7 +59,7 @@ class DevLoop:
         self.functions = list(_found(aws, running))
         groups = [(each.job_type, each.deployed.log_group) for each in self.functions]
         logs = self._client("logs")
-        self._tail = Tail(lambda after: lines_of(logs, groups, after), after_millis=int(time.time() * 1000))
+        self._tail = Tail(lambda after: log_lines(logs, groups, startTime=after), after_millis=int(time.time() * 1000))
 
     def push(self, function: JobFunction) -> str | None:
         """Put the folder's code onto the local AWS, and ask the handler what its payloads look like now.
@@ -83,7 +83,7 @@ class DevLoop:
         """What the handlers logged since the last look, without the lines about the life of their functions."""
         for line in self._tail.new():
             if not is_lambdas_own(line.text):
-                yield read_line(line.function, line.at_millis, line.text)
+                yield read_line(line)
 
 
 def _found(aws: LocalAws, running: Running) -> Iterator[JobFunction]:

@@ -16,7 +16,7 @@ from leasehold.cli.session import Asking, Session
 from leasehold.cli.terminal import Column
 
 if TYPE_CHECKING:
-    from leasehold.groups.model import Group
+    pass
 
 app = typer.Typer(no_args_is_help=True, help="Jobs that belong together: list, show, members, cancel.")
 
@@ -50,7 +50,9 @@ def list_(session: Session, pages: Pages) -> None:
 @command(app, "leasehold groups show import-2026-11-15")
 def show(session: Session, group_id: _GroupId) -> None:
     """Show a group with its counts."""
-    _show(session, session.admin.queue.groups.get(group_id))
+    from leasehold.admin.job_documents import group_document
+
+    session.out.details(group_document(session.admin.queue.groups.get(group_id)))
 
 
 @command(app, "leasehold groups members import-2026-11-15")
@@ -66,13 +68,9 @@ def members(session: Session, group_id: _GroupId, pages: Pages) -> None:
 @command(app, "leasehold groups cancel import-2026-11-15 --reason 'wrong file' --yes")
 def cancel(session: Asking, group_id: _GroupId) -> None:
     """Cancel the members that wait, and ask those that run to stop."""
+    from leasehold.admin.job_documents import group_document
+
     group = session.admin.queue.groups.get(group_id)
     if not group.has_ended:
         session.confirm(f"Cancel the {group.left:,} members of {group_id} that have not ended?")
-    _show(session, session.admin.queue.groups.cancel(group_id, reason=session.reason))
-
-
-def _show(session: Session, group: Group) -> None:
-    from leasehold.admin.job_documents import group_document
-
-    session.out.details(group_document(group))
+    session.out.details(group_document(session.admin.queue.groups.cancel(group_id, reason=session.reason)))

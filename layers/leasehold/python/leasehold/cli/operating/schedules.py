@@ -26,6 +26,7 @@ from leasehold.cli.terminal import NOTHING, Column, cell, length, short_time
 
 if TYPE_CHECKING:
     from leasehold.admin.job_documents import Document
+    from leasehold.schedules.model import Schedule
 
 app = typer.Typer(
     no_args_is_help=True, help="Recurring jobs: list, show, create, update, pause, resume, delete, trigger, backfill."
@@ -99,29 +100,25 @@ def show(
 def create(session: Acting, name: _Name, plan: _Plan) -> None:
     """Run a job at every slot of a rate or of a cron line."""
     wanted = given(plan) | {"enabled": plan.enabled is not False}
-    session.admin.queue.schedules.create(name, reason=session.reason, **wanted)
-    _show(session, name)
+    _show(session, session.admin.queue.schedules.create(name, reason=session.reason, **wanted))
 
 
 @command(app, "leasehold schedules update nightly --cron '0 4 * * *' --reason 'later is fine'")
 def update(session: Acting, name: _Name, plan: _Plan) -> None:
     """Change what is passed and leave the rest. A new rate or line counts from now on."""
-    session.admin.queue.schedules.update(name, reason=session.reason, **given(plan))
-    _show(session, name)
+    _show(session, session.admin.queue.schedules.update(name, reason=session.reason, **given(plan)))
 
 
 @command(app, "leasehold schedules pause nightly --reason 'the source is down'")
 def pause(session: Acting, name: _Name) -> None:
     """Run no slots until it is resumed; also of a schedule that is deployed."""
-    session.admin.queue.schedules.pause(name, reason=session.reason)
-    _show(session, name)
+    _show(session, session.admin.queue.schedules.pause(name, reason=session.reason))
 
 
 @command(app, "leasehold schedules resume nightly --reason 'the source is back'")
 def resume(session: Acting, name: _Name) -> None:
     """Go on with the next slot; those that passed meanwhile are for `backfill`."""
-    session.admin.queue.schedules.resume(name, reason=session.reason)
-    _show(session, name)
+    _show(session, session.admin.queue.schedules.resume(name, reason=session.reason))
 
 
 @command(app, "leasehold schedules delete nightly --reason 'nobody reads it'")
@@ -176,9 +173,9 @@ def _told(missing: list[str]) -> str:
     return f"Slots without a job: {len(missing):,} ({some}{', …' if len(missing) > _SLOTS_SHOWN else ''})"
 
 
-def _show(session: Session, name: str, *, next_runs: int = 5) -> None:
-    """As it is now, with its coming runs."""
-    document = session.admin.read.schedule(name, next_runs=next_runs)
+def _show(session: Session, schedule: str | Schedule, *, next_runs: int = 5) -> None:
+    """With its coming runs."""
+    document = session.admin.read.schedule(schedule, next_runs=next_runs)
     lengths = {
         name: length(timedelta(seconds=each))
         for name in ("every", "missed_window")

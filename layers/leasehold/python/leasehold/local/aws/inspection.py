@@ -9,25 +9,19 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
+from leasehold.aws import job_logs
 from leasehold.aws import names as variables
-from leasehold.aws.job_logs import log_events
 from leasehold.kernel.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
+    from leasehold.aws.job_logs import LogLine
     from leasehold.local.aws.instance import Running
 
 _BOOTSTRAP = "CDKToolkit"
 # A poller that waits for what falls due answers after more than a minute; asking twice would run it twice.
 _CONFIG = Config(read_timeout=180, retries={"total_max_attempts": 1})
-
-
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    function: str
-    at_millis: int
-    text: str
 
 
 def client(running: Running, service: str) -> Any:
@@ -78,17 +72,8 @@ def api_hosts(running: Running) -> dict[str, str]:
 def log_lines(running: Running, function: str | None = None, *, after_millis: int = 0) -> list[LogLine]:
     """What the functions logged, in order of time."""
     known = deployed_functions(running) if function is None else [deployed_function(running, function)]
-    return lines_of(client(running, "logs"), [(each.name, each.log_group) for each in known], after_millis)
-
-
-def lines_of(logs: Any, groups: Iterable[tuple[str, str]], after_millis: int) -> list[LogLine]:
-    """Of these log groups, each behind the name of its function; two queues may have functions of one name."""
-    lines = [
-        LogLine(function, event["timestamp"], event["message"].rstrip())
-        for function, group in groups
-        for event in log_events(logs, group, startTime=after_millis)
-    ]
-    return sorted(lines, key=lambda line: line.at_millis)
+    groups = [(each.name, each.log_group) for each in known]
+    return job_logs.log_lines(client(running, "logs"), groups, startTime=after_millis)
 
 
 class Tail:
