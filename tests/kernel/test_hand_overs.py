@@ -11,7 +11,7 @@ from leasehold.batches.model import Batch
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import shard_of
-from leasehold.kernel.poll import Poller
+from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.operator import Operator
@@ -219,3 +219,23 @@ def test_a_claimed_job_of_a_batch_type_does_not_wait_for_the_end_of_its_lane():
     platform = Slow(world, 0.1)
     Poller(world.services, platform, worker_id="tick").poll()
     assert [each.job_id for each in platform.taken].index(batched) < 60
+
+
+def test_a_type_that_is_paused_while_a_poll_goes_on_is_claimed_no_more():
+    world = LeaseholdTest(types=[JobType(name="report")])
+
+    class PausesAfterTheFirst:
+        taken = 0
+
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            self.taken += 1
+            if self.taken == 1:
+                Operator(world.services).pause("report")
+
+    for _ in range(3):
+        world.queue.enqueue("report")
+    platform = PausesAfterTheFirst()
+    report = Poller(world.services, platform, worker_id="tick", settings=PollSettings(poll_limit=1)).poll()
+
+    assert (report.claimed, report.held) == (1, 2)
+    assert platform.taken == 1
