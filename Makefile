@@ -46,22 +46,21 @@ setup:  ## Install all that development needs, into this folder only
 	@make -s -j 3 $(PYTHON_READY) $(MINISTACK_READY) $(NODE_READY)
 	@echo "==> ready"
 
-# What runs on the deployed stacks waits more than it works, so it runs beside the rest; only what measures time is alone.
+# What runs on the deployed stacks waits more than it works, so it runs beside the rest, and comes first where both could
+# work. What measures time is its last part, and waits for the file that says that nothing else runs any more.
 DEPLOYED := tests/acceptance tests/e2e
-TIMED := tests/e2e/test_punctuality.py
 
-test: setup browser spin  ## All that CI runs: style, types, layers and every test
-	@echo "==> running the tests on the deployed stacks beside all others: their answers come at the end"
+test: setup browser spin lint layers  ## All that CI runs: style, types, layers and every test
+	@echo "==> checking types, and running the tests on the deployed stacks, beside all other tests: what they say comes at the end"
 	@# With job control, else what runs beside would ignore Ctrl-C, and so would what it starts. Not by the variable of
-	@# make's own name, else `make -n test` would run all of this.
-	@set -m; log=$$(mktemp); \
-	$(PYTEST) -m "not deep" $(DEPLOYED) $(addprefix --ignore ,$(TIMED)) $(ARGS) >$$log 2>&1 & deployed=$$!; \
-	trap '{ kill -INT $$deployed && wait $$deployed; } 2>/dev/null || true; rm -f $$log' EXIT; result=0; \
-	make --no-print-directory lint types layers; \
-	$(PYTEST) -n 2 --dist loadgroup -m "not deep" $(addprefix --ignore ,$(DEPLOYED)) $(ARGS) || result=$$?; \
-	wait $$deployed || result=$$?; cat $$log; exit $$result
-	@echo "==> running what measures time on the deployed stacks, alone"
-	@$(PYTEST) $(TIMED) $(ARGS)
+	@# make's own name, else `make -n test` would run all of this. It ends by SIGTERM, which nobody ignores.
+	@set -m; logs=$$(mktemp -d); export LEASEHOLD_QUIET=$$logs/quiet; result=0; \
+	$(PYTEST) -m "not deep" $(DEPLOYED) $(ARGS) >$$logs/deployed 2>&1 & deployed=$$!; \
+	make --no-print-directory types >$$logs/types 2>&1 & types=$$!; \
+	trap '{ kill $$types $$deployed; wait $$deployed; } 2>/dev/null || true; rm -rf $$logs' EXIT; \
+	nice $(PYTEST) -n 2 --dist loadgroup -m "not deep" $(addprefix --ignore ,$(DEPLOYED)) $(ARGS) || result=$$?; \
+	wait $$types || result=$$?; cat $$logs/types; \
+	touch $$LEASEHOLD_QUIET; wait $$deployed || result=$$?; cat $$logs/deployed; exit $$result
 
 # Into the system, so only as root; everybody else is told, and the tests that need it say so and are skipped.
 browser:  ## Find Chromium, which the console is tried in; install it on Debian if this is root

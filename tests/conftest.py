@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -67,6 +68,22 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *_: None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What measures time comes last: in `make test` it waits until nothing else runs."""
+    items.sort(key=lambda item: item.path.name == "test_punctuality.py")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Ten thousand items are there to stay: the garbage collector looks neither while they are made nor ever again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
