@@ -156,6 +156,26 @@ def a_probe_that_another_sent(s: Story) -> None:
 
 
 @story
+def a_probe_that_another_job_became(s: Story) -> None:
+    """Two pollers choose different jobs as the probe of a circuit: who comes second tries no other job."""
+    breaker = CircuitBreaker(min_runs=1, probe_after=MINUTE)
+    s.deploy(JobType(name="sync", breaker=breaker, concurrency=3, retry=Fixed(timedelta(hours=8))))
+    s.script.then(ValueError("down"))
+    enqueue(s, "a", job="sync")
+    s.work()
+    enqueue(s, "b", "c", "d", job="sync")
+    s.wait(60)
+
+    def another_poller() -> None:
+        s.queue.enqueue("sync", priority="critical")
+        s.poll(s.process())
+
+    s.meanwhile("together", another_poller)
+    s.poll()
+    s.work(2)
+
+
+@story
 def a_very_long_line(s: Story) -> None:
     """Ninety lanes wait, and forty are read at once: the rest of the line is read as it is needed."""
     s.deploy(JobType(name="sync", concurrency=1))

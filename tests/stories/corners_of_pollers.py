@@ -206,6 +206,18 @@ def a_group_settled_together(s: Story) -> None:
 
 
 @story
+def a_group_that_is_cancelled_while_it_is_settled(s: Story) -> None:
+    """What a member's end makes of its group is looked at anew where somebody has changed the group meanwhile."""
+    jobs = [NewJob(job="report", payload={"n": number}) for number in range(3)]
+    made = s.do("make it", lambda: s.queue.groups.create(jobs, mode="parallel", callback=NewJob(job="email")))
+    assert made is not None
+    s.poll()
+    _dies_before_settling(s)
+    s.meanwhile("together", lambda: s.queue.groups.cancel(made.group_id))
+    s.work(2)
+
+
+@story
 def many_that_owe_deliveries(s: Story) -> None:
     """Ten ended jobs owe a delivery each: they are settled side by side, and one of them that cannot be is put off."""
     s.deploy(JobType(name="report", webhook=Webhook(url="https://example.com/hook"), retry=Fixed(5 * SECOND)))
