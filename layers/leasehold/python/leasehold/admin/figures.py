@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice
 from statistics import quantiles
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
@@ -13,6 +15,7 @@ from leasehold.admin.planning import run_lanes
 from leasehold.admin.scanning import QueryContext
 from leasehold.kernel.jobs import due_entry, ended_lane
 from leasehold.kernel.keys import Due, from_text, to_text
+from leasehold.kernel.partitions import pages
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.transitions import ENDED, WAITING, JobStatus
 from leasehold.kernel.trust import is_trusted, trusted_jobs
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Record
 
 
 COUNT_LIMIT = 10_000
@@ -99,18 +101,16 @@ def _live(services: Services, context: QueryContext) -> _Live:
 
 def _count_lane(lane: str, services: Services, context: QueryContext) -> _Live:
     """By due time: what runs is due before what is scheduled for later, so it is counted first."""
-    live = _Live(Counter(), set())
-    cursor: Record | None = None
-    for _ in range(COUNT_LIMIT // _PAGE):
-        page = services.store.table.query(JOBS, lane, index=DUE_INDEX, limit=_PAGE, after=cursor)
+    live, cursor = _Live(Counter(), set()), None
+    read = partial(services.store.table.query, JOBS, lane, index=DUE_INDEX, limit=_PAGE)
+    for page in islice(pages(read), COUNT_LIMIT // _PAGE):
         entries = trusted_jobs(map(due_entry, page.records), services)
         live.counted.update((entry.status, entry.job_type) for entry in entries if _is_counted(entry))
         cursor = page.cursor
-        if cursor is None:
-            return live
-    live.inexact.update(WAITING)
-    if cursor is not None and Due.parse(str(cursor["due_key"])).at <= context.leases_over:
-        live.inexact.add(JobStatus.IN_PROGRESS)
+    if cursor is not None:
+        live.inexact.update(WAITING)
+        if Due.parse(str(cursor["due_key"])).at <= context.leases_over:
+            live.inexact.add(JobStatus.IN_PROGRESS)
     return live
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
@@ -45,14 +45,11 @@ def query_of(event: Mapping[str, Any], operation: Operation) -> BaseModel | None
     """The query string; one that is not taken is an error, not a silence."""
     from pydantic import ValidationError
 
-    found: dict[str, list[str]] = {}
+    text = event.get("rawQueryString") or ""
     try:
-        text = event.get("rawQueryString") or ""
-        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS)
+        found = parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS)
     except ValueError as error:
         raise InvalidRequestError([("query", f"cannot be read ({type(error).__name__})")]) from None
-    for name, value in pairs:
-        found.setdefault(name, []).append(value)
     if operation.query is None:
         if found:
             raise InvalidRequestError([(f"query.{name}", "is not taken here") for name in found][:_SHOWN_FIELDS])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from leasehold.cli.output import Output
     from leasehold.cli.terminal import Column
 
+    type Fetch[Item] = Callable[..., Page[Item]]
+
 # A search that finds little is not gone on with for ever: so many pages, of ten requests at most each.
 MAX_PAGES = 10
 _PAGE = 100
 
 
-class Fetch[Item](Protocol):
-    def __call__(self, *, limit: int, cursor: str | None) -> Page[Item]: ...
-
-
 def list_pages[Item](
-    fetch: Fetch[Item], document: Callable[[Item], Document], columns: Sequence[Column], output: Output, asked: Pages
+    fetch: Fetch[Item],
+    document: Callable[[Item], Document],
+    columns: Sequence[Column],
+    output: Output,
+    asked: Pages,
 ) -> None:
     """Show up to `limit` items, or all of them. For programs: one document, or one item a line where all are wanted."""
     if asked.everything and output.as_json:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.model import DirectRequest, DirectState, Reservation
 from leasehold.kernel.jobs import DueJob, due_entry
 from leasehold.kernel.keys import due_until, to_text
-from leasehold.kernel.partitions import NEXT_SLOT, awakened, control, refusal
+from leasehold.kernel.partitions import NEXT_SLOT, awakened, control, pages, refusal
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
     DUE_INDEX,
@@ -135,16 +136,11 @@ class Reservations:
 
         They stand in the due index among what falls due then: how much that is, is what this costs.
         """
-        cursor: Record | None = None
         first, last = to_text(earliest), due_until(latest)
-        while True:
-            page = self._table.query(JOBS, lane, index=DUE_INDEX, first=first, last=last, limit=_PAGE, after=cursor)
+        for page in pages(partial(self._table.query, JOBS, lane, index=DUE_INDEX, first=first, last=last, limit=_PAGE)):
             for entry in map(due_entry, page.records):
                 if isinstance(entry, DueJob) and entry.job_type == job_type and entry.status is JobStatus.IN_PROGRESS:
                     yield entry
-            cursor = page.cursor
-            if cursor is None:
-                return
 
 
 _RESERVATION = Codec(Reservation, {})

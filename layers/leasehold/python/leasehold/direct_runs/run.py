@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
+from leasehold.audit.records import audit_entry_by_actor, retried
 from leasehold.direct_runs.model import (
     COLD_START,
     DirectRequest,
@@ -163,24 +163,25 @@ def accept(order: DirectOrder, services: Services) -> DirectRequest:
             return found
         job_type = checked_type(order.job_type, services, timeout=order.timeout)
         _refuse_too_long(order.timeout, job_type)
-        actor = services.identity.actor()
-        reason = check_audit_entry("direct run", actor, order.reason, services)
+        entry = audit_entry_by_actor(
+            "direct run",
+            f"direct-run#{order.run_id}",
+            "direct_run",
+            services,
+            reason=order.reason,
+            job_type=job_type.name,
+        )
         request = DirectRequest(
             run_id=order.run_id,
             job_type=job_type.name,
             fingerprint=order.fingerprint,
-            by=actor,
+            by=entry.by,
             asked_at=now,
             timeout=order.timeout,
             payload_text=order.payload_text,
         )
-        target = f"direct-run#{order.run_id}"
-        audit_entry = audit_entry_of(
-            target, "direct_run", {"job_type": job_type.name}, services, by=actor, reason=reason
-        )
-        audit = services.store.audits.audit(audit_entry)
-        is_kept = services.store.audits.commit([acceptance(request)], audit)
-        return request if is_kept else None
+        audits = services.store.audits
+        return request if audits.commit([acceptance(request)], audits.audit(entry)) else None
 
     return retried(f"direct run {order.run_id}", attempt, services)
 

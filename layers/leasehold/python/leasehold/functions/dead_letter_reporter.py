@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
     with _container().serving() as services:
         if is_sweep(event):
             until = services.clock.now() + remaining(context) - RESERVE
-            return sweep_unreported(services, until=until).as_fields()
+            return asdict(sweep_unreported(services, until=until))
         dead_letters = new_dead_letters(event)
         untaken = report_dead_letters([job_id for _, job_id in dead_letters], services)
         return batch_answer(dead_letters, untaken)

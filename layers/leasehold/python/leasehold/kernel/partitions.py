@@ -5,14 +5,15 @@ IAM gives rights by partition: each kind of record has its own. Those of feature
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from leasehold.kernel.keys import SYSTEM_CODE, Due, code_of, position_at
 from leasehold.kernel.lanes import service_lane
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Key, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from leasehold.kernel.job import DedupRef
@@ -78,15 +79,24 @@ def dead_letter(job_id: JobId) -> Key:
 _PAGE = 100
 
 
+class _Paged(Protocol):
+    @property
+    def cursor(self) -> Record | None: ...
+
+
+def pages[Paged: _Paged](read: Callable[..., Paged]) -> Iterator[Paged]:
+    """Page after page of a query, each when it is asked for; `read` takes where the one before it ended (`after`)."""
+    page = read(after=None)
+    yield page
+    while page.cursor is not None:
+        page = read(after=page.cursor)
+        yield page
+
+
 def records_in(table: Table, partition: str) -> Iterator[Record]:
     """Every record of a partition, by its sort key."""
-    cursor: Record | None = None
-    while True:
-        page = table.query(JOBS, partition, limit=_PAGE, after=cursor)
+    for page in pages(partial(table.query, JOBS, partition, limit=_PAGE)):
         yield from page.records
-        cursor = page.cursor
-        if cursor is None:
-            return
 
 
 def refusal(table: Table, change: Change) -> Record | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import partitions
@@ -147,11 +148,6 @@ def find_dead_letter(dead_letter_id: object, services: Services) -> DeadLetter:
 
 def open_dead_letters(services: Services, *, page_size: int = _PAGE, **which: Any) -> Iterator[DeadLetter]:
     """All open dead letters (`which` of them: see `DeadLetters.open`), the oldest first, a page at a time."""
-    cursor: Record | None = None
-    while True:
-        page = services.store.dead_letters.open(**which, limit=page_size, after=cursor)
+    for page in partitions.pages(partial(services.store.dead_letters.open, **which, limit=page_size)):
         report_unreadable(page.unreadable, services)
         yield from (dead_letter for dead_letter in page.dead_letters if is_trusted_dead_letter(dead_letter, services))
-        cursor = page.cursor
-        if cursor is None:
-            return

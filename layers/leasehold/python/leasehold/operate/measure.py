@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from leasehold.circuit_breaker.circuits import circuit_of_type
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.lanes import lanes_by_priority
+from leasehold.kernel.partitions import pages
 from leasehold.lean import dataclass
 from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes
 from leasehold.telemetry import (
@@ -108,18 +109,16 @@ def _measure_dead_letters(depth: int, oldest: datetime | None, services: Service
 
 def _count(read: Callable[..., DuePage], backlog: Backlog, stop_at: datetime, services: Services) -> bool:
     """Count what waits in a lane; True if there was more of it."""
-    seen, cursor = 0, None
-    while True:
-        page = read(after=cursor)
+    seen = 0
+    for page in pages(read):
         for entry in page.entries:
             if isinstance(entry, DueJob) and _is_counted(entry, services):
                 backlog.depth[entry.job_type] += 1
                 backlog.oldest[entry.job_type] = min(entry.due.at, backlog.oldest.get(entry.job_type, entry.due.at))
-        seen, cursor = seen + len(page.entries), page.cursor
-        if cursor is None:
-            return False
-        if seen >= COUNT_LIMIT or services.clock.now() >= stop_at:
+        seen += len(page.entries)
+        if page.cursor is not None and (seen >= COUNT_LIMIT or services.clock.now() >= stop_at):
             return True
+    return False
 
 
 def _is_counted(entry: DueJob, services: Services) -> bool:

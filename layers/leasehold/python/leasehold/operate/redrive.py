@@ -74,7 +74,8 @@ def redrive(dead_letter_id: object, services: Services, wanted: Again, *, payloa
             job = replace(job, stored_payload=payload_text, read_payload=None)
         again, changes = _revival(job, services, wanted)
         details = {"new_job_id": again.job.job_id, **edited}
-        audit_entry = _audit_entry(dead_letter, "redrive", services, wanted.reason, **details)
+        target = dead_letter_target(dead_letter.id)
+        audit_entry = audit_entry_by_actor("dead letter", target, "redrive", services, reason=wanted.reason, **details)
         resolved = _resolved(dead_letter, Resolution.REDRIVEN, audit_entry, services, again.job.job_id)
         if not services.store.audits.commit([resolved, *changes], services.store.audits.audit(audit_entry)):
             # The dedup record's pointer, which the next attempt shows, or somebody else's action on this dead letter.
@@ -110,7 +111,8 @@ def discard(dead_letter_id: object, services: Services, *, reason: str) -> DeadL
         if not dead_letter.is_open:
             _let_job_expire(dead_letter, services)
             raise WrongStateError(dead_letter.id, "discard", f"{dead_letter.resolution} already")
-        audit_entry = _audit_entry(dead_letter, "discard", services, reason)
+        target = dead_letter_target(dead_letter.id)
+        audit_entry = audit_entry_by_actor("dead letter", target, "discard", services, reason=reason)
         discarded = _resolved(dead_letter, Resolution.DISCARDED, audit_entry, services)
         if not services.store.audits.commit([discarded], services.store.audits.audit(audit_entry)):
             return None
@@ -169,13 +171,6 @@ def _resolved_before(dead_letter: DeadLetter, services: Services, payload_text: 
         # Answering with that job would look as if it did what was asked for now.
         raise WrongStateError(dead_letter.id, "redrive", f"redriven already, as {made} with another payload")
     return Redriven(dead_letter_id=dead_letter.id, job_id=dead_letter.redriven_as)
-
-
-def _audit_entry(
-    dead_letter: DeadLetter, action: str, services: Services, reason: str, **details: Attribute
-) -> AuditEntry:
-    target = dead_letter_target(dead_letter.id)
-    return audit_entry_by_actor("dead letter", target, action, services, reason=reason, **details)
 
 
 def _resolved(

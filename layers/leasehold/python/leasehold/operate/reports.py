@@ -40,9 +40,6 @@ class Swept:
     reported: int = 0
     untaken: int = 0
 
-    def as_fields(self) -> dict[str, int]:
-        return asdict(self)
-
 
 def report_dead_letters(job_ids: Iterable[JobId], services: Services) -> list[JobId]:
     """Alert about each dead letter and report it; returns those whose report was not taken and must come again."""
@@ -65,7 +62,7 @@ def sweep_unreported(services: Services, *, until: datetime | None = None) -> Sw
                 swept.reported += 1
             else:
                 swept.untaken += 1
-    services.telemetry.event(Event.SWEEP_FINISHED, **swept.as_fields())
+    services.telemetry.event(Event.SWEEP_FINISHED, **asdict(swept))
     return swept
 
 

@@ -7,10 +7,12 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import LATEST
+from leasehold.kernel.partitions import pages
 from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Desk, Verdict, judge
 from leasehold.operate.operator import Operator
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.table import Record
     from leasehold.local.demo.case import Case
     from leasehold.local.demo.view import View
     from leasehold.queue import Queue
@@ -162,11 +163,7 @@ def _nothing_else(jobs: dict[JobId, Job], made: Sequence[Job], queue: Queue) -> 
 def _made_by(who: str, began_at: datetime, queue: Queue) -> Iterator[Job]:
     # Some room for a clock that was corrected meanwhile.
     start = began_at - timedelta(minutes=1)
-    registry = queue.services.deployment.registry()
-    left: list[tuple[str, Record | None]] = [(each, None) for each in registry.partitions()]
-    while left:
-        partition, cursor = left.pop()
-        page = queue.services.store.listings.by_date(partition, start, LATEST, limit=_PAGE, after=cursor)
-        yield from (job for job in page.jobs if job.created_by == who)
-        if page.cursor is not None:
-            left.append((partition, page.cursor))
+    by_date = queue.services.store.listings.by_date
+    for partition in queue.services.deployment.registry().partitions():
+        for page in pages(partial(by_date, partition, start, LATEST, limit=_PAGE)):
+            yield from (job for job in page.jobs if job.created_by == who)
