@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold.audit.roots import keep_root
@@ -13,21 +13,12 @@ from leasehold.kernel.keys import to_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from leasehold.aws.archive import RootBucket
-    from leasehold.aws.container import Container
+
+_container = cache(partial(open_container, "audit_root"))
+_bucket = cache(open_bucket)
 
 
 def lambda_handler(_event: Mapping[str, Any], _context: object) -> dict[str, Any]:
     container = _container()
     root = keep_root(container.services, _bucket())
     return {"at": to_text(root.at), "targets": root.targets, "digest": root.digest}
-
-
-@cache
-def _container() -> Container:
-    return open_container("audit_root")
-
-
-@cache
-def _bucket() -> RootBucket:
-    return open_bucket()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from leasehold.limits.model import ConcurrencyPolicy
 
 _container = container_of("poller")
+# Its connection is kept from one invocation to the next.
+_dispatcher = cache(LambdaDispatcher)
 
 
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, object]:
@@ -49,8 +51,3 @@ def _policy() -> ConcurrencyPolicy | None:
     from leasehold.limits.policy import load_policy
 
     return load_policy(name)
-
-
-@cache
-def _dispatcher() -> LambdaDispatcher:
-    return LambdaDispatcher()

@@ -14,6 +14,7 @@ from leasehold.kernel.partitions import WATCH, payload, refusal
 from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Exists, Key, Missing, NotAfter, OneOf, Update
 from leasehold.kernel.transitions import RUNNING, WAITING
 from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.unreadable import read_each
 from leasehold.lean import dataclass
 from leasehold.telemetry import Event
 
@@ -75,7 +76,8 @@ class PayloadRounds:
             consistent=False,
         )
         following = None if page.cursor is None else replace(place, below=cast("str", page.cursor["SK"]))
-        return [job for record in page.records if (job := _readable(record)) is not None], following
+        # One that is damaged, or of a version to come, must not keep those behind it from being looked after.
+        return read_each(page.records, job_of).items, following
 
     def renew(self, job_id: JobId, name: str, expires_at: int) -> bool:
         """Let an item live longer; False if it is gone. It is billed like its first writing."""
@@ -97,14 +99,6 @@ class PayloadRounds:
         mine = (Equals("holder", holder),)
         change = Update(key=payload_round_key(), conditions=mine, sets=sets, removes=removes)
         return refusal(self._table, change) is None
-
-
-def _readable(record: Record) -> Job | None:
-    """A job that is damaged, or of a version to come, must not keep those behind it from being looked after."""
-    try:
-        return job_of(record)
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 # Younger jobs are left to the next round: the slack of their payloads is many times as long.
