@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 25
+EXAMPLES = 15
 
 
 class Served:
@@ -129,6 +129,6 @@ def test_the_requests_were_of_all_kinds() -> None:
     if len(served.operations) < len(OPERATIONS):
         pytest.skip("other processes sent the rest: this counts with --dist loadgroup, or without -n")
     answered = served.statuses
-    assert sum(answered.values()) > 17 * len(OPERATIONS), answered
-    assert answered.get(200, 0) + answered.get(201, 0) > 250, answered
+    assert sum(answered.values()) > EXAMPLES * 2 // 3 * len(OPERATIONS), answered
+    assert answered.get(200, 0) + answered.get(201, 0) > EXAMPLES * 10, answered
     assert {400, 404, 409, 422} <= set(answered), answered

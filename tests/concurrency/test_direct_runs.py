@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.dynoxide, pytest.mark.slow, pytest.mark.timeout(150)]
 
-SEATS, JOBS, POLLERS, CALLERS, RUNS_EACH = 3, 45, 4, 2, 4
+SEATS, JOBS, POLLERS, CALLERS, RUNS_EACH = 3, 30, 4, 2, 3
 # No lease and no patience ends while the clock hurries on.
 TYPE = JobType(name="story", concurrency=SEATS, timeout=timedelta(hours=10))
 PATIENCE = timedelta(hours=1)

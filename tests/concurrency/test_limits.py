@@ -1,4 +1,4 @@
-"""Eight pollers, 500 jobs of twenty keys, three at once per key: never more, all end, and no seat is left behind."""
+"""Eight pollers, 200 jobs of ten keys, three at once per key: never more, all end, and no seat is left behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.ports import Handover
 
-POLLERS, JOBS, KEYS, AT_ONCE = 8, 500, 20, 3
+POLLERS, JOBS, KEYS, AT_ONCE = 8, 200, 10, 3
 # One of twelve hand-overs is lost with its worker: its job comes back through its lease.
 LOST_OF = 12
 PATIENCE_SECONDS = 200.0

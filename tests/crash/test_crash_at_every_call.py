@@ -56,11 +56,12 @@ FEATURES = (
 SCENARIOS = (*CORE, *FEATURES)
 KILLS = [fault for fault in Fault if fault.kills]
 SURVIVED = [fault for fault in Fault if not fault.kills]
-# On the model in this process the core is struck by every fault at every call, always, but for one: to die before a
-# call is to die after the write before it. The features, and on the real engine the life of a plain job, are struck by
-# the fault that finds most. All the rest comes in `make test-deep`, and in the simulation.
+# On the model in this process the core is struck by every fault at every call, always, but for two: to die before a
+# call is to die after the write before it, and an echo is that death with a copy which, like a late call, comes when
+# others are at work. The features, and on the real engine the life of a plain job, are struck by the fault that finds
+# most. All the rest comes in `make test-deep`, and in the simulation.
 FINDS_MOST = Fault.KILL_AFTER
-SAME_AS_AFTER = Fault.KILL_BEFORE
+MADE_OF_OTHERS = (Fault.KILL_BEFORE, Fault.KILL_ECHO)
 
 pytestmark = [pytest.mark.slow]
 
@@ -79,7 +80,7 @@ def struck_by(faults: list[Fault], *, asked_again: bool = False) -> pytest.MarkD
 
 def _marks(engine: str, scenario: Scenario, fault: Fault) -> list[pytest.MarkDecorator]:
     if engine == "model":
-        is_found_so_only = scenario in CORE and fault is not SAME_AS_AFTER
+        is_found_so_only = scenario in CORE and fault not in MADE_OF_OTHERS
         return [] if is_found_so_only or fault is FINDS_MOST else [pytest.mark.deep]
     is_always_run = scenario in lifecycle.SCENARIOS and fault is FINDS_MOST
     return [pytest.mark.dynoxide] if is_always_run else [pytest.mark.dynoxide, pytest.mark.deep]

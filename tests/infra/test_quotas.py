@@ -89,6 +89,8 @@ def test_any_two_settings_keep_them(row: dict[str, bool], tmp_path: Path) -> Non
     check(row, 1, tmp_path)
 
 
+# As many as one stack without nested ones takes.
+@pytest.mark.deep
 def test_24_types_with_everything_keep_them(tmp_path: Path) -> None:
     check({**EVERYTHING, "nested_stacks": False}, 24, tmp_path)
 

@@ -44,9 +44,17 @@ def test_jobs_that_wait_for_two_limits_are_not_moved_to_and_fro(case: Callable[.
     assert_bounds(case())
 
 
+# In `make test` with one poller, or with one key; with many of both in `make test-deep`.
 @pytest.mark.slow
-@pytest.mark.parametrize("pollers", [1, 3])
-@pytest.mark.parametrize("case", [cases.unpause_one_key, cases.unpause_many_keys])
+@pytest.mark.parametrize(
+    ("case", "pollers"),
+    [
+        pytest.param(cases.unpause_one_key, 1, marks=pytest.mark.deep),
+        (cases.unpause_one_key, 3),
+        (cases.unpause_many_keys, 1),
+        pytest.param(cases.unpause_many_keys, 3, marks=pytest.mark.deep),
+    ],
+)
 def test_a_pause_that_ends_keeps_no_job_of_another_type_waiting(case: Callable[..., Any], pollers: int) -> None:
     assert_bounds(case(jobs=1000, pollers=pollers))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
 
-SEEDS = 40
+SEEDS = 20
 _FAULTS = (Fault.KILL_BEFORE, Fault.KILL_AFTER, Fault.LOST_RESPONSE, Fault.THROTTLE, Fault.CONFLICT)
 # Ends gather between two ticks, and a page of three is a backlog.
 DIRECTED = {
