@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import zipfile
-from functools import wraps
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,9 +30,10 @@ def install() -> None:
     runtime: Any = import_module("ministack.core.lambda_runtime")
     functions: Any = import_module("ministack.services.lambda_svc")
     starts = Starts(runtime, at_once=os.process_cpu_count() or 1)
-    functions.acquire_worker = starts.acquiring(runtime.acquire_worker)
-    functions.release_worker = starts.releasing(runtime.release_worker)
-    runtime.Worker._spawn = starts.spawning(runtime.Worker._spawn)
+    functions.acquire_worker = partial(starts.acquire, runtime.acquire_worker)
+    functions.release_worker = partial(starts.release, runtime.release_worker)
+    spawn = runtime.Worker._spawn
+    runtime.Worker._spawn = lambda worker: starts.spawn(spawn, worker)
     UnpackedOnce.folder = Path(tempfile.mkdtemp(prefix="ministack-lambda-unpacked-"))
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": UnpackedOnce})
 
@@ -46,48 +47,38 @@ class Starts:
         self._starting = 0
         self._changed = threading.Condition()
 
-    def acquiring(self, acquire: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(acquire)
-        def acquiring(name: str, config: Any, code: bytes, qualifier: str = "$LATEST", **options: Any) -> Any:
-            key = self._runtime._worker_key(name, config, qualifier)
-            with self._changed:
-                while not self._has_free(key) and self._starting >= self._at_once:
+    def acquire(
+        self, acquire: Callable[..., Any], name: str, config: Any, code: bytes, *, qualifier: str, **more: Any
+    ) -> Any:
+        key = self._runtime._worker_key(name, config, qualifier)
+        with self._changed:
+            while not self._has_free(key) and self._starting >= self._at_once:
+                self._changed.wait(_LOOK_AGAIN_SECONDS)
+            worker, how = acquire(name, config, code, qualifier=qualifier, **more)
+            if how == "spawn" and type(worker) is self._runtime.Worker:  # those of a custom runtime start otherwise
+                self._starting += 1
+                worker.may_start = True
+        return worker, how
+
+    def release(self, release: Callable[..., None], worker: Any) -> None:
+        release(worker)
+        with self._changed:
+            self._changed.notify_all()
+
+    def spawn(self, spawn: Callable[..., None], worker: Any) -> None:
+        with self._changed:
+            # One whose process died, by an error or a timeout, starts again without being acquired anew.
+            if not getattr(worker, "may_start", False):
+                while self._starting >= self._at_once:
                     self._changed.wait(_LOOK_AGAIN_SECONDS)
-                worker, how = acquire(name, config, code, qualifier=qualifier, **options)
-                if how == "spawn" and type(worker) is self._runtime.Worker:  # those of a custom runtime start otherwise
-                    self._starting += 1
-                    worker.may_start = True
-            return worker, how
-
-        return acquiring
-
-    def releasing(self, release: Callable[..., None]) -> Callable[..., None]:
-        @wraps(release)
-        def releasing(worker: Any) -> None:
-            release(worker)
+                self._starting += 1
+        try:
+            spawn(worker)
+        finally:
             with self._changed:
+                self._starting -= 1
+                worker.may_start = False
                 self._changed.notify_all()
-
-        return releasing
-
-    def spawning(self, spawn: Callable[..., None]) -> Callable[..., None]:
-        @wraps(spawn)
-        def spawning(worker: Any) -> None:
-            with self._changed:
-                # One whose process died, by an error or a timeout, starts again without being acquired anew.
-                if not getattr(worker, "may_start", False):
-                    while self._starting >= self._at_once:
-                        self._changed.wait(_LOOK_AGAIN_SECONDS)
-                    self._starting += 1
-            try:
-                spawn(worker)
-            finally:
-                with self._changed:
-                    self._starting -= 1
-                    worker.may_start = False
-                    self._changed.notify_all()
-
-        return spawning
 
     def _has_free(self, key: str) -> bool:
         return any(not worker.in_use for worker in self._runtime._workers.get(key, []))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from functools import wraps
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,31 +48,29 @@ def install() -> None:
     actions.dynamodb_service_context = lambda body: {**own_context(body), _BODY: body}
     # Its own way with transactions asks about each item, but without its keys.
     actions.dynamodb_transaction_checks = lambda *_: []
-    evaluator.enforce = _asking_for_each(evaluator.enforce)
+    evaluator.enforce = partial(_ask_for_each, evaluator.enforce)
     # Without TLS, but nothing leaves this machine: policies that ask for TLS (the CDK's own bucket has one) are met.
     pin_origin = evaluator.pin_request_origin
     application: Any = import_module("ministack.app")
     application.pin_request_origin = lambda address, _: pin_origin(address, secure_transport=True)
 
 
-def _asking_for_each(enforce: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(enforce)
-    def asking(*caller: Any, resource_arn: str = "*", service_context: Document | None = None) -> Any:
-        access_key, action, service, region = caller
-        context = dict(service_context or {})
-        questions = _questions(action.partition(":")[2], context.pop(_BODY, None))
-        account = import_module("ministack.core.responses").get_account_id()
-        for asked, place, keys in questions or [(action, resource_arn, {})]:
-            is_name = place != "*" and not place.startswith("arn:")
-            arn = f"arn:aws:dynamodb:{region}:{account}:table/{place}" if is_name else place
-            right = asked if ":" in asked else f"dynamodb:{asked}"
-            refused = enforce(access_key, right, service, region, resource_arn=arn, service_context=context | keys)
-            if refused:
-                _logger.warning("refused: %s on %s %s to %s", asked, arn, keys, getattr(refused, "principal_arn", "?"))
-                return refused
-        return None
-
-    return asking
+def _ask_for_each(
+    enforce: Callable[..., Any], *caller: Any, resource_arn: str = "*", service_context: Document | None = None
+) -> Any:
+    access_key, action, service, region = caller
+    context = dict(service_context or {})
+    questions = _questions(action.partition(":")[2], context.pop(_BODY, None))
+    account = import_module("ministack.core.responses").get_account_id()
+    for asked, place, keys in questions or [(action, resource_arn, {})]:
+        is_name = place != "*" and not place.startswith("arn:")
+        arn = f"arn:aws:dynamodb:{region}:{account}:table/{place}" if is_name else place
+        right = asked if ":" in asked else f"dynamodb:{asked}"
+        refused = enforce(access_key, right, service, region, resource_arn=arn, service_context=context | keys)
+        if refused:
+            _logger.warning("refused: %s on %s %s to %s", asked, arn, keys, getattr(refused, "principal_arn", "?"))
+            return refused
+    return None
 
 
 def _questions(operation: str, body: bytes | None) -> list[Question]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from copy import deepcopy
-from functools import wraps
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,56 +26,43 @@ _is_polling: ContextVar[bool] = ContextVar("is_polling", default=False)
 def install() -> None:
     dynamodb: Any = import_module("ministack.services.dynamodb")
     for name in ("_set_item", "_remove_item"):
-        setattr(dynamodb, name, _noted(getattr(dynamodb, name)))
+        setattr(dynamodb, name, partial(_noting, getattr(dynamodb, name)))
     for name in ("_execute_statement", "_execute_transaction"):
-        setattr(dynamodb, name, _streamed(getattr(dynamodb, name), dynamodb._emit_stream_event))
+        setattr(dynamodb, name, partial(_streaming, getattr(dynamodb, name), dynamodb._emit_stream_event))
     functions: Any = import_module("ministack.services.lambda_svc")
-    functions._poll_dynamodb_streams = _polling(functions._poll_dynamodb_streams)
-    functions._execute_function = Redelivery(functions).executing(functions._execute_function)
+    functions._poll_dynamodb_streams = partial(_polling, functions._poll_dynamodb_streams)
+    functions._execute_function = partial(Redelivery(functions).execute, functions._execute_function)
 
 
-def _noted(write: Callable[..., Item | None]) -> Callable[..., Item | None]:
-    """Both answer with the item that was there before."""
-
-    @wraps(write)
-    def noted(table: Item, partition: str, sort: str, *new: Item) -> Item | None:
-        old = write(table, partition, sort, *new)
-        written = _written.get()
-        # A copy is dear, and most tables of tests have no stream.
-        if written is not None and (table.get("StreamSpecification") or {}).get("StreamEnabled"):
-            written.append((table["TableName"], old, deepcopy(new[0]) if new else None))
-        return old
-
-    return noted
+def _noting(write: Callable[..., Item | None], table: Item, partition: str, sort: str, *new: Item) -> Item | None:
+    """Either write answers with the item that was there before."""
+    old = write(table, partition, sort, *new)
+    written = _written.get()
+    # A copy is dear, and most tables of tests have no stream.
+    if written is not None and (table.get("StreamSpecification") or {}).get("StreamEnabled"):
+        written.append((table["TableName"], old, deepcopy(new[0]) if new else None))
+    return old
 
 
-def _streamed(execute: Callable[..., Any], emit: Callable[..., None]) -> Callable[..., Any]:
-    @wraps(execute)
-    def streamed(request: Item) -> Any:
-        written: list[Change] = []
-        token = _written.set(written)
-        try:
-            answer = execute(request)
-        finally:
-            _written.reset(token)
-        if answer[0] == 200:  # a transaction that was cancelled took back what it had written
-            for table, old, new in written:
-                emit(table, "INSERT" if old is None else "REMOVE" if new is None else "MODIFY", old, new)
-        return answer
-
-    return streamed
+def _streaming(execute: Callable[..., Any], emit: Callable[..., None], request: Item) -> Any:
+    written: list[Change] = []
+    token = _written.set(written)
+    try:
+        answer = execute(request)
+    finally:
+        _written.reset(token)
+    if answer[0] == 200:  # a transaction that was cancelled took back what it had written
+        for table, old, new in written:
+            emit(table, "INSERT" if old is None else "REMOVE" if new is None else "MODIFY", old, new)
+    return answer
 
 
-def _polling(poll: Callable[[], bool]) -> Callable[[], bool]:
-    @wraps(poll)
-    def polling() -> bool:
-        token = _is_polling.set(True)
-        try:
-            return poll()
-        finally:
-            _is_polling.reset(token)
-
-    return polling
+def _polling(poll: Callable[[], bool]) -> bool:
+    token = _is_polling.set(True)
+    try:
+        return poll()
+    finally:
+        _is_polling.reset(token)
 
 
 class Redelivery:
@@ -86,15 +73,11 @@ class Redelivery:
         # By function and stream: the first record that failed, and how often in a row.
         self._failed: dict[tuple[str, str], tuple[str, int]] = {}
 
-    def executing(self, execute: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(execute)
-        def executing(function: Any, event: Any) -> Any:
-            records = event.get("Records") if _is_polling.get() and isinstance(event, dict) else None
-            if not records or "dynamodb" not in records[0]:
-                return execute(function, event)
-            return self._deliver(execute, function, records)
-
-        return executing
+    def execute(self, execute: Callable[..., Any], function: Any, event: Any) -> Any:
+        records = event.get("Records") if _is_polling.get() and isinstance(event, dict) else None
+        if not records or "dynamodb" not in records[0]:
+            return execute(function, event)
+        return self._deliver(execute, function, records)
 
     def _deliver(self, execute: Callable[..., Any], function: Any, records: list[Any]) -> Any:
         name = (function.get("config") or function).get("FunctionName", "")
