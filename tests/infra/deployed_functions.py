@@ -201,7 +201,7 @@ class DeployedFunctions:
         patch.setattr(dispatcher, "connect_lambda", lambda: self.service)
         patch.setattr(publisher, "_answer", lambda *_: None)
         patch.setattr(publisher, "connect_to_ask", lambda: None)
-        patch.setattr(publisher, "asking", lambda _: lambda _: {"shape": self.shape})
+        patch.setattr(publisher, "ask", lambda *_: {"shape": self.shape})
         self.forget()
 
     def forget(self) -> None:

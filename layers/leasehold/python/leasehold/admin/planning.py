@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from itertools import batched
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -106,7 +107,7 @@ def _ended_lanes(wanted: JobFilter, context: QueryContext) -> Iterator[IndexScan
         _ended_partitions(wanted, context.registry),
         first=_dated("", wanted.ended_from),
         last=_dated("", wanted.ended_to),
-        keep=_may_match(wanted) if "scheduled" in wanted.asked else None,
+        keep=partial(_may_match, wanted) if "scheduled" in wanted.asked else None,
     )
 
 
@@ -241,7 +242,7 @@ def _due_scans(
 ) -> Iterator[IndexScan]:
     # Always by status: scopes, schedules, groups and what owes an effect wait in the same lanes.
     where = wanted.conditions(*_IN_THE_DUE_INDEX)
-    return _scans(name, DUE_JOBS, lanes, first=first, last=last, where=where, keep=_may_match(wanted))
+    return _scans(name, DUE_JOBS, lanes, first=first, last=last, where=where, keep=partial(_may_match, wanted))
 
 
 def _scans(name: str, source: Source, partitions: Sequence[str], **bounds: Any) -> Iterator[IndexScan]:
@@ -254,13 +255,9 @@ def run_lanes(shards: int) -> list[str]:
     return [lane for level in lanes_by_priority(shards) for lane in level]
 
 
-def _may_match(wanted: JobFilter) -> Callable[[Record], bool]:
+def _may_match(wanted: JobFilter, entry: Record) -> bool:
     """Whether an entry of an index is of a job that can match: both of ours tell its type, and its id its date."""
-
-    def keep(entry: Record) -> bool:
-        is_of_type = wanted.is_of_type(cast("str", entry.get("job_type")))
-        job_id = job_id_in(entry)
-        # What is no job's is left to whoever reports it.
-        return is_of_type and (job_id is None or wanted.schedules(scheduled_for_of(job_id)))
-
-    return keep
+    is_of_type = wanted.is_of_type(cast("str", entry.get("job_type")))
+    job_id = job_id_in(entry)
+    # What is no job's is left to whoever reports it.
+    return is_of_type and (job_id is None or wanted.schedules(scheduled_for_of(job_id)))

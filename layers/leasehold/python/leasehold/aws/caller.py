@@ -82,24 +82,20 @@ def _lost(run: DirectRun, error: Exception) -> DirectRunLostError:
     return DirectRunLostError(run.job_type, run.run_id, str(error), to_text(run.until))
 
 
-def asking(client: LambdaClient) -> Callable[[JobType], Mapping[str, Any] | None]:
+def ask(client: LambdaClient, job_type: JobType) -> Mapping[str, Any] | None:
     """None of one that cannot be asked now: its reserve is used up, or Lambda does not answer."""
-
-    def ask(job_type: JobType) -> Mapping[str, Any] | None:
-        if job_type.function is None:
-            return None
-        try:
-            question = json.dumps({"source": DESCRIBE_SOURCE}).encode()
-            answer = client.invoke(FunctionName=job_type.function, Payload=question)
-        except (ClientError, BotoCoreError):
-            return None
-        said: Any = json.loads(answer["Payload"].read() or b"null")
-        if answer.get("FunctionError"):
-            text = said.get("errorMessage") if isinstance(said, dict) else said
-            return {"error": f"its function failed before it could answer: {text}"}
-        return said if isinstance(said, dict) and ("error" in said or "shape" in said) else None
-
-    return ask
+    if job_type.function is None:
+        return None
+    try:
+        question = json.dumps({"source": DESCRIBE_SOURCE}).encode()
+        answer = client.invoke(FunctionName=job_type.function, Payload=question)
+    except (ClientError, BotoCoreError):
+        return None
+    said: Any = json.loads(answer["Payload"].read() or b"null")
+    if answer.get("FunctionError"):
+        text = said.get("errorMessage") if isinstance(said, dict) else said
+        return {"error": f"its function failed before it could answer: {text}"}
+    return said if isinstance(said, dict) and ("error" in said or "shape" in said) else None
 
 
 def connect_to_ask() -> LambdaClient:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as wakes
@@ -125,7 +126,7 @@ class Polling:
 
     def _answer_stream(self, wake: Wake) -> PollReport:
         """Look where the hints say, and where features wait; whatever names no lane may be about any of them."""
-        is_over = self._over_at(self._services.clock.now() + _A_WAKE, _A_WAKE_IS_SHORT)
+        is_over = partial(self._stopped_by, self._services.clock.now() + _A_WAKE, _A_WAKE_IS_SHORT)
         shown = [hint for hint in wake.hints if not isinstance(hint, FreedScope)]
         named = {hint.lane for hint in shown if isinstance(hint, DueJob)}
         try:
@@ -166,13 +167,10 @@ class Polling:
     def _poll_is_over(self, wake: Wake) -> Callable[[], str | None]:
         """A tick's poll, however much is due, leaves time for what only ticks do."""
         until = self._deadline - _RESERVE - _CHORES
-        return self._over_at(until, "deadline") if wake.channel == TICK else self._should_stop
+        return partial(self._stopped_by, until, "deadline") if wake.channel == TICK else self._should_stop
 
-    def _over_at(self, until: datetime, reason: str) -> Callable[[], str | None]:
-        def is_over() -> str | None:
-            return self._should_stop() or (reason if self._services.clock.now() >= until else None)
-
-        return is_over
+    def _stopped_by(self, until: datetime, reason: str) -> str | None:
+        return self._should_stop() or (reason if self._services.clock.now() >= until else None)
 
     def _keep_payloads(self) -> None:
         # Not needed by wakes, which are most of what this function does.

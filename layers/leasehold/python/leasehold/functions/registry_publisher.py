@@ -6,9 +6,10 @@ import json
 import time
 import urllib.request
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from leasehold.aws.caller import asking, connect_to_ask
+from leasehold.aws.caller import ask, connect_to_ask
 from leasehold.aws.container import open_container
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.registry_records import registry_of
@@ -55,7 +56,7 @@ def _publish(properties: Mapping[str, Any]) -> None:
     services = open_container("registry_publisher").services
     codes = json.loads(properties.get("Codes", "{}"))
     if codes:
-        registry = with_schemas(registry, codes, asking(connect_to_ask()), services)
+        registry = with_schemas(registry, codes, partial(ask, connect_to_ask()), services)
     before = services.store.control.registry()
     publish(registry, services)
     for name in sorted({*before.types} - {*registry.types}) if before else ():

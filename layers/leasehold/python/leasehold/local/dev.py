@@ -8,11 +8,11 @@ import json
 import time
 import zipfile
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from leasehold.aws import names as variables
-from leasehold.aws.caller import asking
+from leasehold.aws.caller import ask
 from leasehold.aws.job_logs import is_lambdas_own, log_lines, read_line
 from leasehold.job_folders.folder import SETTINGS, SHARED
 from leasehold.kernel.errors import DeploymentError
@@ -72,7 +72,7 @@ class DevLoop:
         registry = services.deployment.registry(fresh=True)
         try:
             codes = {function.job_type: hashlib.sha256(code).hexdigest()}
-            asked = with_schemas(registry, codes, asking(self._client("lambda")), services)
+            asked = with_schemas(registry, codes, partial(ask, self._client("lambda")), services)
             if asked != registry:
                 publish(asked, services)
         except DeploymentError as broken:
