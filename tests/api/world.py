@@ -98,7 +98,7 @@ class Api:
         self.application = Application(
             services=services,
             authenticate=partial(caller_of, access=access),
-            starter=self.starter,
+            start_run=self.starter.start,
             patience=timedelta(seconds=25),
         )
 

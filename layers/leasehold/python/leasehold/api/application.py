@@ -25,7 +25,6 @@ from leasehold.queue import Queue
 if TYPE_CHECKING:
     from leasehold.api.answers import Answer
     from leasehold.api.callers import Caller
-    from leasehold.direct_runs.run import Starter
     from leasehold.kernel.services import Services
 
 
@@ -42,13 +41,13 @@ type Event = Mapping[str, Any]
 class Application:
     """authenticate: says who calls, or raises.
 
-    starter: has direct runs done.
+    start_run: has a direct run done elsewhere.
     patience: how long these are waited for.
     """
 
     services: Services
     authenticate: Callable[[Event], Caller]
-    starter: Starter
+    start_run: Callable[[str], None]
     patience: timedelta = PATIENCE
     resolver: APIGatewayHttpResolver = field(init=False)
 
@@ -83,7 +82,7 @@ class Application:
             queue=Queue(self.services.acting_as(caller.identity)),
             read=self._admin.read,
             audit=self._admin.audit,
-            starter=self.starter,
+            start_run=self.start_run,
             patience=self.patience,
             asked=asked,
         )

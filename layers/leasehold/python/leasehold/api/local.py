@@ -10,6 +10,7 @@ import base64
 import logging
 import threading
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -46,7 +47,7 @@ class LocalApi:
         self._application = Application(
             services=services,
             authenticate=lambda _event: caller,
-            starter=ThreadStarter(services),
+            start_run=partial(_start_beside, services),
             # One request at a time: a direct run is looked at again instead of waited for.
             patience=timedelta(0),
         )
@@ -62,21 +63,17 @@ class LocalApi:
         return LocalAnswer(made["statusCode"], made["headers"], made["body"].encode())
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadStarter:
-    """Does direct runs in this process, beside its requests."""
+def _start_beside(services: Services, run_id: str) -> None:
+    """Do a direct run in this process, beside its requests."""
+    threading.Thread(target=_perform, args=(run_id, services), name=run_id, daemon=True).start()
 
-    services: Services
 
-    def start(self, run_id: str) -> None:
-        threading.Thread(target=self._perform, args=(run_id,), name=run_id, daemon=True).start()
-
-    def _perform(self, run_id: str) -> None:
-        try:
-            perform(run_id, self.services, worker_id="local")
-        except Exception:
-            # Whoever asks for it is told that it was lost.
-            _LOGGER.exception("the direct run %s failed", run_id)
+def _perform(run_id: str, services: Services) -> None:
+    try:
+        perform(run_id, services, worker_id="local")
+    except Exception:
+        # Whoever asks for it is told that it was lost.
+        _LOGGER.exception("the direct run %s failed", run_id)
 
 
 def event_of(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from leasehold.admin.reading import Reader
     from leasehold.api.idempotency import Asked
     from leasehold.aws.api_access import Role
-    from leasehold.direct_runs.run import Starter
     from leasehold.kernel.services import Services
     from leasehold.queue import Queue
 
@@ -32,7 +31,8 @@ class Call:
     queue: Queue
     read: Reader
     audit: Auditor
-    starter: Starter
+    # Has a direct run done elsewhere, without waiting for it; DispatchError if that fails.
+    start_run: Callable[[str], None]
     # How long a direct run is waited for before the caller is told to come back.
     patience: timedelta
     asked: Asked | None = None

@@ -70,13 +70,8 @@ class LambdaDispatcher:
 RUN_ID = "direct_run_id"
 
 
-class LambdaStarter:
-    def __init__(self, function: str) -> None:
-        self._function = function
-        self._dispatcher = LambdaDispatcher()
-
-    def start(self, run_id: str) -> None:
-        self._dispatcher.invoke(self._function, json.dumps({RUN_ID: run_id}).encode())
+def start_direct_run(dispatcher: LambdaDispatcher, function: str, run_id: str) -> None:
+    dispatcher.invoke(function, json.dumps({RUN_ID: run_id}).encode())
 
 
 class LambdaWaker:

@@ -133,11 +133,6 @@ _FIRST_PAUSE = timedelta(milliseconds=100)
 _LONGEST_PAUSE = timedelta(seconds=1)
 
 
-class Starter(Protocol):
-    def start(self, run_id: str) -> None:
-        """Have `perform` done elsewhere, without waiting for it; raise DispatchError if that fails."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectOrder:
     """What a caller asks for. run_id: the same for the same idempotency key, however often it comes."""

@@ -11,7 +11,7 @@ from leasehold.api.callers import caller_of
 from leasehold.aws import names as variables
 from leasehold.aws.api_access import Access
 from leasehold.aws.container import container_of
-from leasehold.aws.dispatcher import LambdaStarter
+from leasehold.aws.dispatcher import LambdaDispatcher, start_direct_run
 from leasehold.aws.settings import required
 
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ def _application() -> Application:
     return Application(
         services=_container().services,
         authenticate=partial(caller_of, access=Access.from_text(required(variables.API_ACCESS, os.environ))),
-        starter=LambdaStarter(required(variables.DIRECT_RUNNER, os.environ)),
+        start_run=partial(start_direct_run, LambdaDispatcher(), required(variables.DIRECT_RUNNER, os.environ)),
     )

@@ -165,7 +165,7 @@ def start_direct_run(call: Call, body: DirectRunBody) -> Answer:
     request = accept(order, call.services)
     if request.state is DirectState.ACCEPTED:
         # Started twice, it is begun once: see DirectRequests.take.
-        call.starter.start(request.run_id)
+        call.start_run(request.run_id)
     request = wait_for_direct(request.run_id, call.services, patience=call.patience)
     now = call.services.clock.now()
     document = direct_run_document(request, now)
