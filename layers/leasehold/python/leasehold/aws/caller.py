@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
@@ -30,14 +31,13 @@ class LambdaCaller:
     """`connect` opens a client that waits so long for an answer; by default as boto3 finds region and credentials."""
 
     def __init__(self, connect: Callable[[timedelta], LambdaClient] | None = None) -> None:
-        self._connect = connect or connect_patiently
-        self._clients: dict[timedelta, LambdaClient] = {}
+        self._connected = cache(connect or connect_patiently)
 
     def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
         function = job_type.function
         if function is None:
             raise DispatchError(f"the registry names no function for job type {job_type.name!r}; deploy again")
-        client = self._client(job_type.timeout + COLD_START + CLOCK_TOLERANCE)
+        client = self._connected(job_type.timeout + COLD_START + CLOCK_TOLERANCE)
         payload = json.dumps(run.to_event()).encode()
         try:
             answer = client.invoke(FunctionName=function, InvocationType="RequestResponse", Payload=payload)
@@ -53,11 +53,6 @@ class LambdaCaller:
             raise DispatchError(f"function {function!r} was not reached: {error}") from error
         document = json.loads(body or b"null")
         return _crashed(document) if answer.get("FunctionError") else DirectAnswer.from_document(document)
-
-    def _client(self, patience: timedelta) -> LambdaClient:
-        if patience not in self._clients:
-            self._clients[patience] = self._connect(patience)
-        return self._clients[patience]
 
 
 def connect_patiently(
