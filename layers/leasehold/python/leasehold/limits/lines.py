@@ -221,12 +221,7 @@ class Lines:
         return isinstance(change, Update) and bool(change.sets) and change.sets.items() <= stands.items()
 
     def _refusal(self, change: Change) -> Record | None:
-        """What stands where a write was refused, which may be nothing; None if it was made."""
-        try:
-            self._table.write(change)
-        except ConditionFailed as failed:
-            return failed.current or {}
-        return None
+        return partitions.refusal(self._table, change)
 
 
 def _of_scope(name: str, seen: str | None, sets: Mapping[str, Attribute], **more: Any) -> Update:

@@ -10,7 +10,6 @@ from leasehold.kernel.table import (
     JOBS,
     After,
     AnyOf,
-    ConditionFailed,
     Delete,
     Equals,
     Exists,
@@ -65,11 +64,7 @@ class Pollers:
         return self._try(Update(key=key, conditions=conditions, sets={"holder": holder, "until": to_text(until)}))
 
     def _try(self, change: Update | Delete) -> bool:
-        try:
-            self._table.write(change)
-        except ConditionFailed:
-            return False
-        return True
+        return partitions.refusal(self._table, change) is None
 
 
 def _vacant(holder: str, now: datetime) -> AnyOf:
