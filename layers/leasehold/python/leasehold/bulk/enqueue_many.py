@@ -249,9 +249,9 @@ def enqueue_changes(request: JobRequest, services: Services) -> tuple[JobId, lis
     with span("create", request.job_type, parent=request.trace) as creating:
         drafted = draft(sent_by(creating.trace, request), services)
         creating.note(job_id=drafted.job.job_id)
-    if drafted.debounce is not None:
+    if drafted.burst is not None:
         raise InvalidOptionError(
-            drafted.debounce.quiet, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."
+            drafted.burst.debounce, "a job of your own transaction cannot be debounced", "Use enqueue, or leave it out."
         )
     offload = plan_offload(drafted.job, services)
     changes: list[Change] = [insertion(offload.job)]

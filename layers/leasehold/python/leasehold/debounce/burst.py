@@ -15,31 +15,12 @@ from leasehold.kernel.keys import Due, position_at
 from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import DEBOUNCE, JobStatus
-from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from leasehold.audit.records import AuditEntry
     from leasehold.kernel.enqueue import Draft, JobRequest
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Debounce:
-    """quiet: how long nobody may call before the job runs.
-    max_wait: after which it runs all the same, counted from the first call; None is as long as the calls go on.
-    """
-
-    quiet: timedelta
-    max_wait: timedelta | None = None
-
-    def __post_init__(self) -> None:
-        if self.quiet <= timedelta(0):
-            raise InvalidOptionError(self.quiet, "debounce is longer than nothing", "Leave it out instead.")
-        if self.max_wait is not None and self.max_wait < self.quiet:
-            raise InvalidOptionError(
-                self.max_wait, f"max_wait is shorter than debounce ({self.quiet})", "Use a longer max_wait."
-            )
 
 
 def debounced(request: JobRequest) -> JobRequest:
@@ -66,8 +47,11 @@ def debounced(request: JobRequest) -> JobRequest:
         raise InvalidOptionError(
             wanted.start_by, "a debounced job's time moves with its burst, so it has no start_by", "Use max_wait."
         )
-    burst = Debounce(quiet=quiet, max_wait=max_wait)
-    return replace(request, wanted=replace(wanted, run_in=quiet), debounce=burst)
+    if quiet <= timedelta(0):
+        raise InvalidOptionError(quiet, "debounce is longer than nothing", "Leave it out instead.")
+    if max_wait is not None and max_wait < quiet:
+        raise InvalidOptionError(max_wait, f"max_wait is shorter than debounce ({quiet})", "Use a longer max_wait.")
+    return replace(request, wanted=replace(wanted, run_in=quiet))
 
 
 def enqueue_debounced(drafted: Draft, services: Services, *, audit_entry: AuditEntry | None) -> Enqueued:
@@ -76,7 +60,7 @@ def enqueue_debounced(drafted: Draft, services: Services, *, audit_entry: AuditE
     A job that has started is not changed any more: the call begins another burst, whose job takes the key over.
     """
     assert drafted.record is not None
-    alone = replace(drafted, debounce=None)
+    alone = replace(drafted, burst=None)
     for _ in tries(services):
         # A look costs less than an insert that is refused, and nearly every call of a burst finds the job.
         holder = services.store.dedups.get(drafted.record.ref)
@@ -102,11 +86,12 @@ def _waits_for_its_burst(job: Job) -> bool:
 
 def _join(job: Job, drafted: Draft, services: Services) -> bool:
     """False if the job was claimed, or another call joined it, since it was read."""
-    assert drafted.debounce is not None
-    now = services.clock.now()
-    at = now + drafted.debounce.quiet
-    if drafted.debounce.max_wait is not None:
-        at = max(now, min(at, job.created_at + drafted.debounce.max_wait))
+    now, burst = services.clock.now(), drafted.burst
+    assert burst is not None
+    assert burst.debounce is not None
+    at = now + burst.debounce
+    if burst.max_wait is not None:
+        at = max(now, min(at, job.created_at + burst.max_wait))
     offload = plan_offload(replace(job, stored_payload=drafted.job.stored_payload), services)
     if offload.item is not None:
         services.store.payloads.put(offload.item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold import features
@@ -21,7 +21,7 @@ from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import EPOCH, from_text, job_id_of_key, key_of, to_text
 from leasehold.kernel.offload import behind_its_item, plan_offload
 from leasehold.kernel.records import texts_in
-from leasehold.kernel.table import ConditionFailed, Equals, Put, TransactionCancelled, Update, request_token
+from leasehold.kernel.table import Equals, Put, TransactionCancelled, Update, request_token
 from leasehold.kernel.times import instant, later
 from leasehold.kernel.transitions import CANCEL
 from leasehold.kernel.trust import is_trusted
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change, Record, Table
+    from leasehold.kernel.table import Change, Condition, Record, Table
 
 # A dedup record must outlive the job it points to; TTL deletes within days, in no promised order.
 _OUTLIVES_BY = timedelta(days=7)
@@ -142,26 +142,20 @@ def write_deduplicated(
             if holder is None or holder.job_id == job.job_id:
                 return _made(job, audit, services)
             existing = job_of_holder(holder, services)
-            if is_free(holder, existing, services) or holder.job_id == successor_of:
-                services.store.dedups.take_over(behind_its_item(offload, services), record, holder, also)
-                return _made(job, audit, services)
-            match on_duplicate:
-                case OnDuplicate.RETURN_EXISTING:
-                    return Enqueued(job_id=holder.job_id, created=False)
-                case OnDuplicate.RAISE:
-                    raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
-                case OnDuplicate.REPLACE:
-                    if existing is None or not existing.status.is_waiting:
-                        return Enqueued(job_id=holder.job_id, created=False)
-                    new = behind_its_item(offload, services)
-                    from leasehold.kernel.end import Ending
+            replaced = None if is_free(holder, existing, services) or holder.job_id == successor_of else existing
+            if replaced is not None and on_duplicate is OnDuplicate.RAISE:
+                raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
+            if replaced is not None and (on_duplicate is not OnDuplicate.REPLACE or not replaced.status.is_waiting):
+                return Enqueued(job_id=holder.job_id, created=False)
+            new, ending = behind_its_item(offload, services), None
+            if replaced is not None:
+                from leasehold.kernel.end import Ending
 
-                    ending = Ending(existing, CANCEL, services, reason=f"replaced by {job.job_id}")
-                    services.store.dedups.take_over(new, record, holder, [*ending.changes, *also])
-                    ending.concluded(keeps_key=True)
-                    return _made(job, audit, services, replaced=holder.job_id)
-                case _:
-                    assert_never(on_duplicate)
+                ending = Ending(replaced, CANCEL, services, reason=f"replaced by {job.job_id}")
+            services.store.dedups.take_over(new, record, holder, [*(ending.changes if ending else ()), *also])
+            if ending is not None:
+                ending.concluded(keeps_key=True)
+            return _made(job, audit, services, replaced=None if replaced is None else holder.job_id)
         except PointerMoved:
             continue
     raise StoreUnavailableError(
@@ -207,14 +201,14 @@ class Dedups:
         try:
             self._table.transact([*insertions(job, record), *also], token=token)
         except TransactionCancelled as cancelled:
-            holder = cancelled.failed.get(0)
-            if holder is None and 0 in cancelled.failed:
+            if 0 not in cancelled.failed:
+                raise PointerMoved from None
+            holder = cancelled.failed[0]
+            if holder is None:
                 raise StoreError(
                     f"dedup key {record.ref.key!r} of {job.job_type} was used before, and this program may not look at "
                     "what holds it. Give it `grant_deduplicate` besides `grant_enqueue`."
                 ) from None
-            if holder is None:
-                raise PointerMoved from None
             pointed = dedup_record_of(record.ref, holder)
             return None if pointed.job_id == job.job_id else pointed
         return None
@@ -232,17 +226,9 @@ class Dedups:
 
     def retire(self, ref: DedupRef, job: Job, expires_at: int) -> None:
         """Let the record expire some time after the job that it points to."""
-        pointer = key_of(job.job_id)
-        try:
-            self._table.write(
-                Update(
-                    key=partitions.dedup(ref),
-                    conditions=(Equals("job_pk", pointer.pk), Equals("job_sk", pointer.sk)),
-                    sets={"expires_at": expires_at},
-                )
-            )
-        except ConditionFailed:
-            return  # it belongs to another job now
+        change = Update(key=partitions.dedup(ref), conditions=_points_to(job.job_id), sets={"expires_at": expires_at})
+        # Refused, it belongs to another job now.
+        partitions.refusal(self._table, change)
 
 
 def retire_dedup_record(job: Job, expires_at: object, services: Services) -> None:
@@ -256,21 +242,22 @@ def retire_dedup_record(job: Job, expires_at: object, services: Services) -> Non
 
 
 def insertions(job: Job, record: DedupRecord) -> list[Change]:
-    return [
-        Put(key=partitions.dedup(record.ref), record=dedup_record_record(record)),
-        insertion(job),
-    ]
+    return [Put(key=partitions.dedup(record.ref), record=dedup_record_record(record)), insertion(job)]
 
 
 def repointed(record: DedupRecord, seen: DedupRecord) -> Update:
-    old = key_of(seen.job_id)
     return Update(
         key=partitions.dedup(record.ref),
-        conditions=(Equals("job_pk", old.pk), Equals("job_sk", old.sk)),
+        conditions=_points_to(seen.job_id),
         sets=dedup_record_record(record),
         # The old job's end may have set a date for the record to go; the new job needs it again.
         removes=frozenset({"expires_at"}),
     )
+
+
+def _points_to(job_id: JobId) -> tuple[Condition, ...]:
+    key = key_of(job_id)
+    return Equals("job_pk", key.pk), Equals("job_sk", key.sk)
 
 
 def dedup_record_record(record: DedupRecord) -> Record:

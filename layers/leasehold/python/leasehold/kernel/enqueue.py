@@ -34,11 +34,9 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from leasehold.audit.records import AuditEntry
-    from leasehold.debounce.burst import Debounce
     from leasehold.kernel.dedup import DedupRecord, DedupWindow
     from leasehold.kernel.keys import JobId, Priority, PriorityName
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.registry import Registry
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
@@ -83,7 +81,6 @@ class JobRequest:
     job_type: str | None
     payload_text: str
     trace: str | None = None
-    debounce: Debounce | None = None
     schedule: str | None = None
     made_from: str | None = None
 
@@ -127,7 +124,7 @@ class Draft:
     # Whether its id says what it is made for, so that it can have no other.
     has_given_id: bool = False
     # Whose call joins the job of its burst, if there is one.
-    debounce: Debounce | None = None
+    burst: NewJob | None = None
 
 
 def enqueue(
@@ -165,7 +162,8 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
     if job_id is None:
         is_now = wanted.run_at is None and wanted.run_in is None
         scheduled_for = now if is_now else due_time(wanted.run_at, wanted.run_in, now)
-        shard = SYSTEM_SHARD if is_systems else _users_shard(registry, services)
+        has_choice = registry.shards > 1 and not is_systems
+        shard = services.random_source.bits(32) % registry.shards if has_choice else SYSTEM_SHARD
         job_id = make_job_id(
             scheduled_for, registry.partition_of(job_type.name, shard), services.random_source.bits(RANDOM_BITS)
         )
@@ -204,17 +202,13 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
         retry=None if wanted.retry is None else parse_retry(wanted.retry),
         webhook=None if wanted.webhook is None else features.parse_webhook(wanted.webhook),
     )
-    return Draft(job, record, has_given_id, request.debounce)
+    return Draft(job, record, has_given_id, None if wanted.debounce is None else wanted)
 
 
 def _repeats_systems_job(request: JobRequest) -> bool:
     """A job of the system's own is made by nobody else, but an operator may have it done again."""
     repeated = request.wanted.retry_of if request.job_type == DELIVERY else None
     return repeated is not None and keys.code_of(parse_job_id(repeated)) == SYSTEM_CODE
-
-
-def _users_shard(registry: Registry, services: Services) -> int:
-    return services.random_source.bits(32) % registry.shards if registry.shards > 1 else 0
 
 
 def parse_words(value: object, what: str) -> str:
@@ -235,7 +229,7 @@ def write(
 
     With a `audit entry` its record is written in the same transaction; a duplicate, which makes no job, leaves none.
     """
-    if drafted.debounce is not None:
+    if drafted.burst is not None:
         return features.enqueue_debounced(drafted, services, audit_entry=audit_entry)
     if drafted.record is not None:
         from leasehold.kernel.dedup import write_deduplicated
