@@ -25,11 +25,12 @@ from leasehold import (
     Snooze,
     Within,
 )
+from leasehold.audit.records import fits
 from leasehold.batches.model import Batch
 from leasehold.kernel import errors, job, keys, lanes, partitions, payload, payload_forms, retry, table, times
 from leasehold.kernel.hooks import NOTHING, Hooks
 from leasehold.kernel.ports import SystemRandomSource, handovers_in
-from leasehold.kernel.type_options import fits, parse_attempts, parse_key
+from leasehold.kernel.type_options import parse_attempts, parse_key
 from leasehold.limits.model import Places, key_of_scope, type_of_scope, weight_of
 from leasehold.pollers import sharing
 from leasehold.pollers.sharing import Part

@@ -8,9 +8,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from leasehold.api.errors import NotAuthenticatedError
+from leasehold.audit.records import fits
 from leasehold.aws.api_access import Role
 from leasehold.kernel.ports import KnownIdentity
-from leasehold.kernel.type_options import fits
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:

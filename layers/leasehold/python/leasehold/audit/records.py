@@ -38,7 +38,6 @@ from leasehold.kernel.table import (
     Update,
     request_token,
 )
-from leasehold.kernel.type_options import fits
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -284,6 +283,16 @@ def recorded_reason(reason: str, services: Services) -> str:
     if not fits(reason, MAX_REASON_BYTES):
         raise InvalidOptionError(reason, f"a reason is text of at most {MAX_REASON_BYTES} bytes", "Shorten it.")
     return reason
+
+
+def fits(text: object, limit: int) -> bool:
+    """Whether this is text, not empty, and at most so many bytes where it is stored."""
+    if not isinstance(text, str) or not text:
+        return False
+    try:
+        return len(text.encode()) <= limit
+    except UnicodeEncodeError:  # half of a surrogate pair, which no table takes
+        return False
 
 
 def audit_entry_of(

@@ -50,10 +50,10 @@ def parse_priority(value: object) -> Priority:
     >>> parse_priority("high") is parse_priority(2) is Priority.HIGH
     True
     """
-    names = ", ".join(f"{each.name}={each.value}" for each in Priority)
     if isinstance(value, str):
         value = next((each for each in Priority if each.name.lower() == value), value)
     if isinstance(value, bool) or not isinstance(value, int) or value not in set(Priority):
+        names = ", ".join(f"{each.name}={each.value}" for each in Priority)
         raise InvalidOptionError(value, "there is no such priority", f"Use one of {names}.")
     return Priority(value)
 
@@ -77,13 +77,10 @@ class Retention:
 
 
 def check_job_type(job_type: JobType) -> None:
-    name = job_type.name
+    name, lease = job_type.name, job_type.lease
     if job_type.timeout <= timedelta(0) or job_type.max_event_age < timedelta(0):
-        raise InvalidOptionError(
-            (job_type.timeout, job_type.max_event_age),
-            f"{name}: timeout and event age must be positive",
-            "Correct it.",
-        )
+        times = job_type.timeout, job_type.max_event_age
+        raise InvalidOptionError(times, f"{name}: timeout and event age must be positive", "Correct it.")
     if job_type.max_attempts < 1:
         raise InvalidOptionError(job_type.max_attempts, f"{name}: max_attempts is at least 1", "Use 1 or more.")
     for limit in (job_type.concurrency, job_type.concurrency_per_key):
@@ -93,25 +90,17 @@ def check_job_type(job_type: JobType) -> None:
         check_resource(resource)
     for weight in (job_type.weight, *job_type.weights.values()):
         check_seats(weight, f"{name}: a weight")
-    if job_type.lease is not None and job_type.lease < job_type.full_lease and not job_type.heartbeat:
-        raise InvalidOptionError(
-            job_type.lease,
-            f"{name}: a lease shorter than timeout + event age + 5 s ({job_type.full_lease}) needs a heartbeat",
-            "Set heartbeat, or leave the lease out.",
-        )
-    if job_type.lease is not None and job_type.lease < 3 * CLOCK_TOLERANCE:
-        raise InvalidOptionError(
-            job_type.lease, f"{name}: a lease is at least {3 * CLOCK_TOLERANCE}", "Use a longer lease."
-        )
+    if lease is not None and lease < job_type.full_lease and not job_type.heartbeat:
+        problem = f"a lease shorter than timeout + event age + 5 s ({job_type.full_lease}) needs a heartbeat"
+        raise InvalidOptionError(lease, f"{name}: {problem}", "Set heartbeat, or leave the lease out.")
+    if lease is not None and lease < 3 * CLOCK_TOLERANCE:
+        raise InvalidOptionError(lease, f"{name}: a lease is at least {3 * CLOCK_TOLERANCE}", "Use a longer lease.")
 
 
 def check_code(job_type: JobType) -> None:
     if not NOT_ISOLATED < job_type.code < SYSTEM_CODE:
-        raise InvalidOptionError(
-            job_type.code,
-            f"{job_type.name}: a code is {NOT_ISOLATED + 1} to {SYSTEM_CODE - 1}",
-            "Leave it out, or choose another.",
-        )
+        problem = f"{job_type.name}: a code is {NOT_ISOLATED + 1} to {SYSTEM_CODE - 1}"
+        raise InvalidOptionError(job_type.code, problem, "Leave it out, or choose another.")
 
 
 def check_registry(registry: Registry) -> None:
@@ -183,32 +172,16 @@ def parse_key(key: object, what: str) -> str:
     fix = "Use 1 to 256 bytes of text without '#' and control characters."
     if not isinstance(key, str) or not key:
         raise InvalidKeyError(key, f"a {what} is a non-empty string", fix)
+    # Half of a surrogate pair, which no table takes, is not printable either.
     if "#" in key or not key.isprintable():
         raise InvalidKeyError(key, f"a {what} holds no '#' and no control characters", fix)
-    try:
-        size = len(key.encode())
-    except UnicodeEncodeError:
-        raise InvalidKeyError(key, f"a {what} is valid Unicode", fix) from None
-    if size > MAX_KEY_BYTES:
+    if len(key.encode()) > MAX_KEY_BYTES:
         raise InvalidKeyError(key, f"a {what} is at most {MAX_KEY_BYTES} bytes", fix)
     return key
 
 
 def parse_name(name: object, what: str, example: str) -> str:
     if not isinstance(name, str) or not _DASHED_NAME.fullmatch(name):
-        raise InvalidKeyError(
-            name,
-            f"a {what}'s name is 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter",
-            f"Use a name like {example}.",
-        )
+        problem = f"a {what}'s name is 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter"
+        raise InvalidKeyError(name, problem, f"Use a name like {example}.")
     return name
-
-
-def fits(text: object, limit: int) -> bool:
-    """Whether this is text, not empty, and at most so many bytes where it is stored."""
-    if not isinstance(text, str) or not text:
-        return False
-    try:
-        return len(text.encode()) <= limit
-    except UnicodeEncodeError:  # half of a surrogate pair, which no table takes
-        return False

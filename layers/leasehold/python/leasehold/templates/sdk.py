@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from leasehold import features
-from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
+from leasehold.audit.records import audit_entry_of, check_audit_entry, fits, retried
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.kernel.retry import parse_retry
-from leasehold.kernel.type_options import fits, parse_attempts, parse_priority
+from leasehold.kernel.type_options import parse_attempts, parse_priority
 from leasehold.kernel.unreadable import readable
 from leasehold.schedules.verbs import all_schedules
 from leasehold.templates.model import (
