@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.partitions import records_in
+from leasehold.kernel.table import Delete
 from tests.sample_payloads import noise
 
 if TYPE_CHECKING:
@@ -25,5 +26,5 @@ def items_of(world: World, job_id: JobId) -> list[Record]:
 
 def lose_payload(world: World, job_id: JobId) -> None:
     """As if it had expired."""
-    for name in world.store.payloads.names(job_id):
-        world.store.payloads.delete(job_id, name)
+    for record in items_of(world, job_id):
+        world.table.write(Delete(key=partitions.payload(job_id, cast("str", record["SK"])), conditions=()))

@@ -12,9 +12,10 @@ import pytest
 from pydantic import BaseModel
 
 from leasehold import Registry
+from leasehold.admin.job_documents import encode_shown
 from leasehold.kernel.errors import InvalidPayloadError, WrongStateError
 from leasehold.kernel.payload import encode_payload
-from leasehold.kernel.payload_forms import encode_shown, shown_json
+from leasehold.kernel.payload_forms import shown_json
 from leasehold.schemas.records import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.shape import shape_of
 from tests.contract.test_dead_letters import bury

@@ -25,7 +25,7 @@ from tests.contract.world import RETRY_DELAY, World
 if TYPE_CHECKING:
     from leasehold import JobContext
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.table import Put, Table
+    from leasehold.kernel.table import Put, Record, Table
 
 
 def test_a_job_with_a_large_payload_is_stored_without_it_and_runs_with_it(world: World) -> None:
@@ -156,14 +156,14 @@ def test_an_edit_points_the_job_to_its_new_payload(world: World) -> None:
 
 def test_an_edit_does_not_overwrite_anothers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = world.queue.enqueue("report", large(1), run_in=timedelta(hours=1)).job_id
-    put = world.store.payloads.put
+    write = world.store.table.write
 
-    def put_while_another_edits(item: Put) -> None:
-        monkeypatch.setattr(world.store.payloads, "put", put)
+    def write_while_another_edits(item: Put) -> Record:
+        monkeypatch.setattr(world.store.table, "write", write)
         world.queue.edit(job_id, payload=large(2))
-        put(item)
+        return write(item)
 
-    monkeypatch.setattr(world.store.payloads, "put", put_while_another_edits)
+    monkeypatch.setattr(world.store.table, "write", write_while_another_edits)
 
     with pytest.raises(WrongStateError, match="changed by somebody else"):
         world.queue.edit(job_id, payload=large(3))

@@ -17,6 +17,7 @@ from leasehold.telemetry import Event
 from leasehold.webhooks.address import RunEvent, Webhook, WebhooksOffError
 from leasehold.webhooks.deliveries import DeliveryState
 from leasehold.webhooks.model import delivery_type
+from tests.contract.large import items_of
 from tests.contract.world import TYPES
 
 if TYPE_CHECKING:
@@ -401,7 +402,7 @@ def test_a_purge_forgets_what_receivers_were_told(world: World) -> None:
     assert len(deliveries) == 2
     for each in deliveries:
         assert world.job(each).payload == {"$purged": True}
-        assert world.store.payloads.names(each) == []
+        assert items_of(world, each) == []
     assert world.queue.webhooks.deliveries(job_id) == []
 
 

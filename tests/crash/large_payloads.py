@@ -133,8 +133,8 @@ def _purge(process: Process, job_id: JobId) -> object:
 
 
 def _gone_if_recorded(world: World, end: Snapshot, job_id: JobId) -> None:
-    names = world.elsewhere.services.store.payloads.names(job_id)
-    assert bool(names) == (end.jobs[job_id].payload_name is not None), "purged, and still there"
+    left = list(partitions.records_in(world.elsewhere.services.store.table, partitions.payload_partition(job_id)))
+    assert bool(left) == (end.jobs[job_id].payload_name is not None), "purged, and still there"
 
 
 SCENARIOS = (

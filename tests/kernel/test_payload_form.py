@@ -21,11 +21,12 @@ from leasehold.kernel.errors import PayloadNotReadError, PayloadUnreadableError,
 from leasehold.kernel.job import Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, Priority, make_job_id
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.offload import Payloads, offload_until
+from leasehold.kernel.offload import Payloads, plan_offload
 from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, OFFLOADED, encode_payload
-from leasehold.kernel.payload_forms import compact, fits_into_its_job, name_of, size_of, text_in
+from leasehold.kernel.payload_forms import compact, name_of, size_of, text_in
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
+from leasehold.testing import LeaseholdTest
 from tests.sample_payloads import order_event
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ PACKED_IN_2026 = (
     "KW7KqzkmP$"
 )
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+SERVICES = LeaseholdTest().services
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=80),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=20), inner, max_size=5),
@@ -81,7 +83,7 @@ def test_a_text_survives_its_compact_form_which_is_never_larger(text):
 @given(payload_texts)
 def test_a_job_is_stored_and_read_with_its_payload_wherever_that_stands(text):
     table = MemoryTable()
-    offload = offload_until(job_with(text), expires_at=1)
+    offload = plan_offload(job_with(text), SERVICES)
     if offload.item is not None:
         table.write(offload.item)
 
@@ -89,9 +91,9 @@ def test_a_job_is_stored_and_read_with_its_payload_wherever_that_stands(text):
 
     assert Payloads(table).read(stored).payload_text == text
     assert Payloads(table).shown(stored).payload_text == text
-    assert (offload.item is None) == (stored.payload_name is None) == fits_into_its_job(compact(text))
+    assert (offload.item is None) == (stored.payload_name is None) == (size_of(compact(text)) <= MAX_INLINE_BYTES)
     assert size_of(stored.stored_payload) <= MAX_INLINE_BYTES
-    assert offload_until(stored, expires_at=2).item is None
+    assert plan_offload(stored, SERVICES).item is None
 
 
 @pytest.mark.parametrize("answer", [None, ConditionFailed(None), StoreError("full")])
@@ -101,7 +103,7 @@ def test_an_item_that_is_there_already_is_as_good_as_written_and_any_other_refus
             return [answer for _ in puts]
 
     text = json.dumps([hashlib.sha256(bytes([n])).hexdigest() for n in range(40)])
-    item = offload_until(job_with(text), expires_at=1).item
+    item = plan_offload(job_with(text), SERVICES).item
     assert item is not None
     with pytest.raises(StoreError, match="full") if isinstance(answer, StoreError) else nullcontext():
         Payloads(Answering()).insert(item)

@@ -25,6 +25,7 @@ from leasehold import (
     Snooze,
     Within,
 )
+from leasehold.admin import job_documents
 from leasehold.audit.records import fits
 from leasehold.batches.model import Batch
 from leasehold.kernel import errors, job, keys, lanes, partitions, payload, payload_forms, retry, table, times
@@ -328,7 +329,7 @@ def forms() -> Iterator[str]:
     for text in ('{"a": 1}', "nonsense", "NaN", '{"a": Infinity}', "[" * 100_000, "7"):
         yield _line(f"shown {text[:20]}", lambda each=text: payload_forms.shown_json(each))
     for document in ({"$datetime": "soon"}, {"$decimal": "x"}, {"$datetime": 7}, {"a": {"$decimal": "1.5"}}):
-        yield _line(f"given {document}", lambda each=document: payload_forms.encode_shown(each))
+        yield _line(f"given {document}", lambda each=document: job_documents.encode_shown(each))
     for size in (0, 1, 100, 1_000, 10_000, 190_000):
         text = json.dumps(["".join(chr(97 + number * 7919 % 26) for number in range(size))])
         form = payload_forms.compact(text)

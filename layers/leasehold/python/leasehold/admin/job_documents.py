@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, assert_never
 
-from leasehold.kernel.errors import LeaseholdError
+from leasehold.kernel.errors import InvalidPayloadError, LeaseholdError
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.lanes import queue_of_lane
+from leasehold.kernel.payload import encode_payload, restored
 from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
@@ -33,6 +34,16 @@ if TYPE_CHECKING:
 
 
 type Document = dict[str, object]
+
+
+def encode_shown(document: object) -> str:
+    """A payload that somebody has typed in the form in which it is shown: its datetimes and decimals are as before."""
+    try:
+        value = restored(document)
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        problem = f"has a $datetime or $decimal that is none ({error})"
+        raise InvalidPayloadError("payload", document, problem, "Correct it.") from None
+    return encode_payload(value)
 
 
 def job_summary(job: Job) -> Document:

@@ -8,12 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
+from leasehold.admin.job_documents import encode_shown
 from leasehold.admin.pages import MAX_LIMIT
 from leasehold.api.requests import DeadLetterFilters, Moment, Span, Word
 from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job import MAX_REASON_BYTES
-from leasehold.kernel.payload_forms import encode_shown
 from leasehold.kernel.retry import Delays, Exponential, Fixed, RetryPolicy
 from leasehold.operate.order import MAX_PLACES
 

@@ -229,7 +229,7 @@ def _put_many(items: Sequence[Put], services: Services) -> Answers:
         if isinstance(answer, ConditionFailed):
             # There already, by a try whose response was lost, or of an older job of this id: its time counts anew.
             try:
-                services.store.payloads.put(items[position])
+                services.store.table.write(items[position])
                 answers[position] = None
             except StoreError as error:
                 answers[position] = error

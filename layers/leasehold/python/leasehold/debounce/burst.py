@@ -94,7 +94,7 @@ def _join(job: Job, drafted: Draft, services: Services) -> bool:
         at = max(now, min(at, job.created_at + burst.max_wait))
     offload = plan_offload(replace(job, stored_payload=drafted.job.stored_payload), services)
     if offload.item is not None:
-        services.store.payloads.put(offload.item)
+        services.store.table.write(offload.item)
     due = Due(at, position_at(now), job.job_id)
     values: dict[str, object] = {"payload": offload.job.stored_payload, "due_lane": job.run_lane, "due_key": due}
     if needs_wake(at, now):

@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import PAYLOAD_IS_LOST, PayloadMissingError
-from leasehold.kernel.partitions import records_in
-from leasehold.kernel.payload import MISSING, OFFLOADED, is_stored_form
-from leasehold.kernel.payload_forms import compact, fits_into_its_job, name_of, text_in
-from leasehold.kernel.table import ConditionFailed, Delete, Put
+from leasehold.kernel.payload import MAX_INLINE_BYTES, MISSING, OFFLOADED, is_stored_form
+from leasehold.kernel.payload_forms import compact, name_of, size_of, text_in
+from leasehold.kernel.table import ConditionFailed, Put
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.job import Job
-    from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Form
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Table
@@ -41,21 +39,15 @@ class Offload(NamedTuple):
 
 
 def plan_offload(job: Job, services: Services) -> Offload:
-    """Decide where the payload goes, without writing anything."""
-    if is_stored_form(job.stored_payload):
-        return Offload(job)
-    return offload_until(job, expiry_of(job, max(job.scheduled_for, services.clock.now()), services))
-
-
-def offload_until(job: Job, expires_at: int) -> Offload:
-    """Where the payload of a new job goes. This is the one place that decides it."""
+    """Decide where the payload goes, without writing anything. This is the one place that decides it."""
     if is_stored_form(job.stored_payload):
         return Offload(job)
     text = job.payload_text
     form = compact(text)
-    if fits_into_its_job(form):
+    if size_of(form) <= MAX_INLINE_BYTES:
         return Offload(replace(job, stored_payload=form))
     name = name_of(text)
+    expires_at = expiry_of(job, max(job.scheduled_for, services.clock.now()), services)
     # Without a condition: what stands under this name is this text, perhaps with less time to live.
     item = Put(
         key=partitions.payload(job.job_id, name), record={"payload": form, "expires_at": expires_at}, conditions=()
@@ -85,9 +77,6 @@ class Payloads:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def put(self, item: Put) -> None:
-        self._table.write(item)
-
     def insert(self, item: Put) -> None:
         """Put an item of a job that is new, without the right to overwrite one: where it is, a try before wrote it."""
         (answer,) = self._table.insert_many([item])
@@ -112,15 +101,3 @@ class Payloads:
             return read
         except PAYLOAD_IS_LOST:
             return replace(job, read_payload=MISSING)
-
-    def names(self, job_id: JobId) -> list[str]:
-        """All payloads that a job has or had: each edit leaves the one before it, until that expires."""
-        return [cast("str", record["SK"]) for record in records_in(self._table, partitions.payload_partition(job_id))]
-
-    def delete(self, job_id: JobId, name: str) -> None:
-        self._table.write(deletion(job_id, name))
-
-
-def deletion(job_id: JobId, name: str) -> Delete:
-    """One that is gone is as good as deleted."""
-    return Delete(key=partitions.payload(job_id, name), conditions=())

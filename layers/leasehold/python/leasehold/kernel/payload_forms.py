@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from leasehold.kernel.errors import InvalidPayloadError, PayloadUnreadableError
-from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, encode_payload, is_short, restored
+from leasehold.kernel.errors import PayloadUnreadableError
+from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, is_short
 
 if TYPE_CHECKING:
     from leasehold.kernel.payload import Form
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _MAX_PACKED_TIGHTLY_BYTES = 64 * 1024
 # No stream of zlib begins with it.
 _TIGHT = b"L"
+# What a stream without a header has to be read with: stored payloads depend on it, so it never changes.
+_FILTERS = [{"id": 0x21, "preset": 9, "dict_size": _MAX_PACKED_TIGHTLY_BYTES, "pb": 0}]  # lzma.FILTER_LZMA2
 # 128 bits tell the payloads of one job apart.
 _DIGEST_CHARACTERS = 32
 
@@ -37,10 +39,6 @@ def compact(text: str) -> Form:
     return packed if len(packed) < len(raw) else text
 
 
-def fits_into_its_job(form: Form) -> bool:
-    return size_of(form) <= MAX_INLINE_BYTES
-
-
 def size_of(form: Form) -> int:
     return len(form) if isinstance(form, bytes) or form.isascii() else len(form.encode())
 
@@ -56,9 +54,17 @@ def text_in(form: Form) -> str:
         return form
     if not isinstance(form, bytes):
         raise PayloadUnreadableError("it is neither text nor bytes")
+    stream, packed, damage = _unpacking(form)
     try:
-        return (_unpacked_tightly(form) if form.startswith(_TIGHT) else _unpacked(form)).decode()
-    except (zlib.error, UnicodeDecodeError) as error:
+        raw = stream.decompress(packed, MAX_PAYLOAD_BYTES + 1)
+        # A few bytes can stand for more than this machine has room for.
+        if len(raw) > MAX_PAYLOAD_BYTES:
+            problem = f"it unpacks to more than {MAX_PAYLOAD_BYTES} bytes, the most that a payload has"
+            raise PayloadUnreadableError(problem)
+        if not stream.eof:
+            raise PayloadUnreadableError("it ends in the middle")
+        return str(raw, "utf-8")
+    except (damage, EOFError, UnicodeDecodeError) as error:
         raise PayloadUnreadableError(str(error)) from error
 
 
@@ -76,44 +82,22 @@ def _packed_tightly(raw: bytes) -> bytes:
     except ImportError:
         return raw  # a Python that was built without it packs less tightly
 
-    return _TIGHT + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=_filters())
+    return _TIGHT + lzma.compress(raw, format=lzma.FORMAT_RAW, filters=_FILTERS)
 
 
-def _unpacked(packed: bytes) -> bytes:
-    stream = zlib.decompressobj()
-    raw = stream.decompress(packed, MAX_PAYLOAD_BYTES + 1)
-    return _whole(raw, is_whole=stream.eof)
-
-
-def _whole(raw: bytes, *, is_whole: bool) -> bytes:
-    """What was unpacked, if it can be a payload: a few bytes can stand for more than this machine has room for."""
-    if len(raw) > MAX_PAYLOAD_BYTES:
-        raise PayloadUnreadableError(f"it unpacks to more than {MAX_PAYLOAD_BYTES} bytes, the most that a payload has")
-    if not is_whole:
-        raise PayloadUnreadableError("it ends in the middle")
-    return raw
-
-
-def _unpacked_tightly(packed: bytes) -> bytes:
+def _unpacking(form: bytes) -> tuple[Any, bytes, type[Exception]]:
+    """What unpacks it, what of it is to be unpacked, and what is raised where that is damaged."""
+    if not form.startswith(_TIGHT):
+        return zlib.decompressobj(), form, zlib.error
     try:
         import lzma
     except ImportError as error:
         raise PayloadUnreadableError("this Python was built without lzma; use one that has it") from error
-    try:
-        stream = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_filters())
-        return _whole(stream.decompress(packed.removeprefix(_TIGHT), MAX_PAYLOAD_BYTES + 1), is_whole=stream.eof)
-    except (lzma.LZMAError, EOFError) as error:
-        raise PayloadUnreadableError(str(error)) from error
+    stream = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=_FILTERS)
+    return stream, form.removeprefix(_TIGHT), lzma.LZMAError
 
 
-def _filters() -> list[dict[str, int]]:
-    """What a stream without a header has to be read with: stored payloads depend on it, so it never changes."""
-    import lzma
-
-    return [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": _MAX_PACKED_TIGHTLY_BYTES, "pb": 0}]
-
-
-# --- as it is shown to people, and typed by them
+# --- as it is shown to people
 
 
 def shown_json(text: str) -> object:
@@ -122,17 +106,6 @@ def shown_json(text: str) -> object:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return {"$unreadable": True}
-
-
-def encode_shown(document: object) -> str:
-    """A payload in the form that `shown_json` has: its datetimes and decimals are what they were."""
-    try:
-        value = restored(document)
-    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
-        raise InvalidPayloadError(
-            "payload", document, f"has a $datetime or $decimal that is none ({error})", "Correct it."
-        ) from None
-    return encode_payload(value)
 
 
 def _refuse_constant(name: str) -> object:

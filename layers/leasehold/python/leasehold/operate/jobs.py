@@ -218,7 +218,7 @@ def edit(
                 if job.is_held:
                     moved["wake"] = True
         if edited is not None and edited.item is not None:
-            services.store.payloads.put(edited.item)
+            services.store.table.write(edited.item)
         seen = {"due_key": job.due, "due_lane": job.due_lane, "payload": job.stored_payload}
         return Write(job_id=job.job_id, transition=EDIT, seen=seen, values=moved)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from leasehold.audit.records import audit_entry_on_job, retried
 from leasehold.kernel.errors import WrongStateError
 from leasehold.kernel.jobs import Write, transition
-from leasehold.kernel.offload import deletion
+from leasehold.kernel.partitions import payload, payload_partition, records_in
 from leasehold.kernel.payload import PURGED
+from leasehold.kernel.table import Delete
 from leasehold.kernel.transitions import PURGE
 from leasehold.operate.jobs import find
 from leasehold.webhooks.model import delivery_ids
@@ -57,16 +58,20 @@ def _deliveries(job: Job, services: Services) -> list[Job]:
     return list(found.values())
 
 
-def _without_payloads(job: Job, services: Services) -> list[Change]:
+def _without_payloads(job: Job, services: Services) -> list[Delete]:
     """What stands apart goes too: what edits have left at once, what the job still names together with its purge.
 
     So what is recorded as purged is gone, and a purge that came to nothing has taken nothing that is still in use.
     """
-    names = services.store.payloads.names(job.job_id)
-    for name in names:
-        if name != job.payload_name:
-            services.store.payloads.delete(job.job_id, name)
-    return [deletion(job.job_id, name) for name in names if name == job.payload_name]
+    table, named = services.store.table, []
+    for record in list(records_in(table, payload_partition(job.job_id))):
+        # One that is gone is as good as deleted.
+        deletion = Delete(key=payload(job.job_id, cast("str", record["SK"])), conditions=())
+        if record["SK"] == job.payload_name:
+            named.append(deletion)
+        else:
+            table.write(deletion)
+    return named
 
 
 def _write(job: Job) -> Write:

@@ -81,7 +81,7 @@ def _owed(job: Job) -> Iterator[tuple[RunEvent, Run | None, datetime]]:
 def _make(made: Job, services: Services) -> None:
     offload = plan_offload(made, services)
     if offload.item is not None:
-        services.store.payloads.put(offload.item)
+        services.store.table.write(offload.item)
     try:
         services.store.jobs.insert(offload.job)
     except ConditionFailed:

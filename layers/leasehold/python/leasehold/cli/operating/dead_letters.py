@@ -84,10 +84,10 @@ def redrive(
 
     With --payload, one that is named is run with another payload; its type's model is asked first.
     """
+    from leasehold.admin.job_documents import encode_shown
     from leasehold.admin.others import DeadLetterFilter
     from leasehold.cli.operating import bulk
     from leasehold.kernel.errors import InvalidOptionError
-    from leasehold.kernel.payload_forms import encode_shown
 
     # In the form in which a dead letter shows it.
     edited = None if payload is payload_file is None else encode_shown(read_payload(payload, payload_file))
