@@ -92,19 +92,12 @@ class ExponentialRetry(Table):
     cap: _Delay = _EXPONENTIAL.cap
     jitter: Annotated[float, PlainValidator(_share)] = _EXPONENTIAL.jitter
 
-    def made(self) -> RetryPolicy:
-        cap = self.cap if "cap" in self.model_fields_set else max(self.cap, self.base)
-        return Exponential(self.base, cap, self.jitter)
-
 
 class FixedRetry(Table):
     called: ClassVar = '[retry] with policy = "fixed"'
 
     policy: str
     delay: _Delay = timedelta(seconds=60)
-
-    def made(self) -> RetryPolicy:
-        return Fixed(self.delay)
 
 
 class DelaysRetry(Table):
@@ -113,14 +106,16 @@ class DelaysRetry(Table):
     policy: str
     delays: Listed[_Delay] = Field(min_length=1, description='policy = "delays" lists them', examples=['["…"]'])
 
-    def made(self) -> RetryPolicy:
-        return Delays(self.delays)
-
 
 def read_retry(value: object) -> RetryPolicy:
     policy = value.get("policy") if isinstance(value, dict) else None
-    table = FixedRetry if policy == "fixed" else DelaysRetry if policy == "delays" else ExponentialRetry
-    return table.model_validate(value).made()
+    if policy == "fixed":
+        return Fixed(FixedRetry.model_validate(value).delay)
+    if policy == "delays":
+        return Delays(DelaysRetry.model_validate(value).delays)
+    read = ExponentialRetry.model_validate(value)
+    cap = read.cap if "cap" in read.model_fields_set else max(read.cap, read.base)
+    return Exponential(read.base, cap, read.jitter)
 
 
 _RETENTION = Retention()
@@ -172,10 +167,9 @@ class CircuitBreakerTable(Table):
 
 def read_circuit_breaker(value: object) -> CircuitBreaker:
     read = CircuitBreakerTable.model_validate(value)
-    given = dict(read)
-    if "longest_pause" not in read.model_fields_set:
-        given["longest_pause"] = max(read.longest_pause, read.probe_after)
-    return CircuitBreaker(**given)
+    is_given = "longest_pause" in read.model_fields_set
+    longest = read.longest_pause if is_given else max(read.longest_pause, read.probe_after)
+    return CircuitBreaker(**dict(read) | {"longest_pause": longest})
 
 
 class WebhookTable(Table):

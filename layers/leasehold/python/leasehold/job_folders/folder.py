@@ -120,7 +120,7 @@ def _is_job_folder(path: Path) -> bool:
 def _load(
     root: Path, place: PurePosixPath, problems: list[FolderProblem], without_code: Collection[str] = ()
 ) -> JobFolder | None:
-    path = root / place
+    path, settings = root / place, f"{place}/{SETTINGS}"
     try:
         parse_users_job_type(path.name)
     except InvalidJobTypeError as error:
@@ -130,23 +130,14 @@ def _load(
         problems.append(
             FolderProblem(str(place / HANDLER), "", None, "there is no such file", "Add it, or remove the folder.")
         )
-    values = _values_of(path / SETTINGS, str(place / SETTINGS), problems)
-    if values is None:
-        return None
     try:
-        return replace(read_job_toml(path.name, str(place), values, file=str(place / SETTINGS)), root=str(root))
+        values = tomllib.loads((path / SETTINGS).read_text("utf-8"))
+        return replace(read_job_toml(path.name, str(place), values, file=settings), root=str(root))
+    except FileNotFoundError:
+        fix = "Add it, e.g. with concurrency = 1 in it."
+        problems.append(FolderProblem(settings, "", None, "there is no such file", fix))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problems.append(FolderProblem(settings, "", None, f"this is not TOML: {error}", "Correct it there."))
     except InvalidJobFolderError as error:
         problems += error.problems
-        return None
-
-
-def _values_of(path: Path, file: str, problems: list[FolderProblem]) -> dict[str, object] | None:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        problems.append(
-            FolderProblem(file, "", None, "there is no such file", "Add it, e.g. with concurrency = 1 in it.")
-        )
-    except ValueError as error:  # not TOML, or not UTF-8
-        problems.append(FolderProblem(file, "", None, f"this is not TOML: {error}", "Correct it there."))
     return None

@@ -120,7 +120,8 @@ def read_environment(values: object) -> dict[str, Any]:
         problems += _unfit_variables(variables, name)
     if problems:
         raise ValidationError.from_exception_data("environment", problems)
-    size = max(_size({**everywhere, **each}) for each in ({}, *own.values()))
+    deployed = [{**everywhere, **each} for each in ({}, *own.values())]
+    size = max(sum(len(f"{name}{value}".encode()) for name, value in each.items()) for each in deployed)
     if size > _MAX_BYTES:
         raise InvalidOptionError(
             values, f"{size} bytes are more than the {_MAX_BYTES} there is room for", "Keep it in SSM or S3."
@@ -139,10 +140,6 @@ def _unfit_variables(variables: Mapping[str, object], *below: str) -> Iterator[I
             yield problem(place, "Lambda sets this variable itself", "Use another name.")
         elif name.startswith("LEASEHOLD_"):
             yield problem(place, "Leasehold's own variables start with LEASEHOLD_", "Use another name.")
-
-
-def _size(variables: Mapping[str, str]) -> int:
-    return sum(len(name.encode()) + len(value.encode()) for name, value in variables.items())
 
 
 def is_local(requirement: str) -> bool:
