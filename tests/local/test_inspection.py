@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from leasehold.aws.job_logs import LogLine, log_lines
-from leasehold.local.aws.inspection import Tail
+from leasehold.local.aws.inspection import looks
 
 
 class Logs:
@@ -39,7 +39,7 @@ def test_a_line_is_told_once_however_often_it_is_read() -> None:
         asked.append(after)
         return [LogLine("report", 7, "one"), LogLine("report", 7 + len(asked), "more")]
 
-    tail = Tail(read, after_millis=3)
+    found = looks(read, after_millis=3)
 
-    assert [[line.text for line in tail.new()] for _ in range(2)] == [["one", "more"], ["more"]]
+    assert [[line.text for line in next(found)] for _ in range(2)] == [["one", "more"], ["more"]]
     assert asked == [3, 8]

@@ -111,13 +111,12 @@ def logs(
 ) -> None:
     """Print what the functions logged: time, level, function, message."""
     from leasehold.aws.job_logs import is_lambdas_own, read_line
-    from leasehold.local.aws.inspection import Tail, log_lines
+    from leasehold.local.aws.inspection import log_lines, looks
 
     with told_plainly():
         running = running_at(root)
-        tail = Tail(lambda after: log_lines(running, function, after_millis=after))
-        while True:
-            for line in tail.new():
+        for new in looks(lambda after: log_lines(running, function, after_millis=after)):
+            for line in new:
                 if raw:
                     print(f"{line.function}  {clean(line.text)}", flush=follow)
                 elif not is_lambdas_own(line.text):

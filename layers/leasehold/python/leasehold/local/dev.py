@@ -18,7 +18,7 @@ from leasehold.job_folders.folder import SETTINGS, SHARED
 from leasehold.kernel.errors import DeploymentError
 from leasehold.lean import dataclass
 from leasehold.local.aws.connection import open_queue
-from leasehold.local.aws.inspection import Tail, client, deployed_functions
+from leasehold.local.aws.inspection import client, deployed_functions, looks
 from leasehold.operate.registration import publish
 from leasehold.schemas.publish import with_schemas
 
@@ -51,7 +51,7 @@ class JobFunction:
 
 
 class DevLoop:
-    """`push` puts a type's code onto the local AWS, `lines` are the newest log lines."""
+    """`push` puts a type's code onto the local AWS; `looks` are the handlers' newest log lines, look by look."""
 
     def __init__(self, aws: LocalAws, running: Running) -> None:
         self._running = running
@@ -59,7 +59,7 @@ class DevLoop:
         self.functions = list(_found(aws, running))
         groups = [(each.job_type, each.deployed.log_group) for each in self.functions]
         logs = self._client("logs")
-        self._tail = Tail(lambda after: log_lines(logs, groups, startTime=after), after_millis=int(time.time() * 1000))
+        self.looks = looks(lambda after: log_lines(logs, groups, startTime=after), after_millis=int(time.time() * 1000))
 
     def push(self, function: JobFunction) -> str | None:
         """Put the folder's code onto the local AWS, and ask the handler what its payloads look like now.
@@ -78,12 +78,6 @@ class DevLoop:
         except DeploymentError as broken:
             return str(broken).rstrip().rpartition("\n")[2]
         return None
-
-    def lines(self) -> Iterator[JobLogLine]:
-        """What the handlers logged since the last look, without the lines about the life of their functions."""
-        for line in self._tail.new():
-            if not is_lambdas_own(line.text):
-                yield read_line(line)
 
 
 def _found(aws: LocalAws, running: Running) -> Iterator[JobFunction]:
@@ -126,8 +120,9 @@ def watch(loop: DevLoop, say: Callable[[str], None], show: Callable[[JobLogLine]
                 error = loop.push(each)
                 how = f"cannot start: {error}" if error else "is there"
                 say(f"{each.job_type}: the new code {how} ({time.monotonic() - began:.1f} s)")
-        for line in loop.lines():
-            show(line)
+        for line in next(loop.looks):
+            if not is_lambdas_own(line.text):
+                show(read_line(line))
         time.sleep(every)
 
 

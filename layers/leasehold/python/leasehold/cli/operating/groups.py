@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Argument
@@ -14,9 +14,6 @@ from leasehold.cli.options import Pages
 from leasehold.cli.pages import list_pages
 from leasehold.cli.session import Asking, Session
 from leasehold.cli.terminal import Column
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(no_args_is_help=True, help="Jobs that belong together: list, show, members, cancel.")
 

@@ -76,20 +76,14 @@ def log_lines(running: Running, function: str | None = None, *, after_millis: in
     return job_logs.log_lines(client(running, "logs"), groups, startTime=after_millis)
 
 
-class Tail:
-    """`new` are the lines that were not there at the last look; `read` gets those from a moment on."""
-
-    def __init__(self, read: Callable[[int], list[LogLine]], *, after_millis: int = 0) -> None:
-        self._read = read
-        self._after = after_millis
-        self._seen: set[LogLine] = set()
-
-    def new(self) -> Iterator[LogLine]:
-        for line in self._read(self._after):
-            if line not in self._seen:
-                self._seen.add(line)
-                self._after = max(self._after, line.at_millis)
-                yield line
+def looks(read: Callable[[int], list[LogLine]], *, after_millis: int = 0) -> Iterator[list[LogLine]]:
+    """At each look, the lines that were not there at an earlier one; `read` gets those from a moment on."""
+    seen: set[LogLine] = set()
+    while True:
+        new = [line for line in dict.fromkeys(read(after_millis)) if line not in seen]
+        seen.update(new)
+        after_millis = max([after_millis, *(line.at_millis for line in new)])
+        yield new
 
 
 @dataclass(frozen=True, slots=True)

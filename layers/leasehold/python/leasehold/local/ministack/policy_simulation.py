@@ -10,29 +10,26 @@ from importlib import import_module
 from typing import Any
 
 # The context of a request, from where its parameters are read to where it is decided.
-_given: ContextVar[dict[str, list[str]] | None] = ContextVar("given", default=None)
+_given: ContextVar[dict[str, list[str]]] = ContextVar("given", default={})  # noqa: B039  nobody writes into it
 
 
 def install() -> None:
     iam: Any = import_module("ministack.services.iam")
     evaluator: Any = import_module("ministack.core.iam_evaluator")
-    read, simulate, evaluate = iam._extract_simulate_params, iam._build_simulate_results_real, evaluator.evaluate
+    simulate, evaluate = iam._simulate_custom_policy, evaluator.evaluate
 
-    def reading(parameters: Any) -> Any:
-        _given.set(_context(iam, parameters))
-        return read(parameters)
-
-    def simulating(*asked: Any) -> Any:
+    def simulating(parameters: Any) -> Any:
+        token = _given.set(_context(iam, parameters))
         try:
-            return simulate(*asked)
+            return simulate(parameters)
         finally:
-            _given.set(None)
+            _given.reset(token)
 
     def evaluating(asked: Any, *policies: Any, **options: Any) -> Any:
-        asked.service_context |= _given.get() or {}
+        asked.service_context |= _given.get()
         return evaluate(asked, *policies, **options)
 
-    iam._extract_simulate_params, iam._build_simulate_results_real, evaluator.evaluate = reading, simulating, evaluating
+    iam._IAM_HANDLERS["SimulateCustomPolicy"], evaluator.evaluate = simulating, evaluating
 
 
 def _context(iam: Any, parameters: Any) -> dict[str, list[str]]:
