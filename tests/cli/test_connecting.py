@@ -13,10 +13,9 @@ import pytest
 from moto import mock_aws
 
 from leasehold.aws.discovery import QueueNotFoundError
-from leasehold.cli.options import DEFAULT_PORT, complete_job_type, complete_priority, complete_status
+from leasehold.cli.options import complete_job_type, complete_priority, complete_status
 from leasehold.cli.session import Session, SharedOptions
 from leasehold.kernel.errors import InvalidOptionError, ServerUnavailableError
-from leasehold.local.aws import instance
 from tests.test_imports import imported_by
 
 if TYPE_CHECKING:
@@ -97,10 +96,6 @@ def test_help_loads_nothing_of_the_library_below_the_commands(room: str):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=50)
 
     assert done.stderr.strip() == "[]"
-
-
-def test_the_port_of_the_local_aws_is_the_same_in_both_places():
-    assert instance.DEFAULT_PORT == DEFAULT_PORT
 
 
 def test_job_types_statuses_and_priorities_are_completed_without_a_table(monkeypatch: pytest.MonkeyPatch):

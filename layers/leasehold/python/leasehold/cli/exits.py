@@ -114,12 +114,8 @@ def tell(code: str, message: str, exit_code: int, *, next_step: str | None = Non
 
 
 def exit_code_of(error: Exception) -> int:
-    if _is_from_aws(error):
+    # boto3 says it: no credentials, no region, no such profile. It is not imported to find out.
+    if any(kind.__module__.startswith(("botocore.", "boto3.")) for kind in type(error).__mro__):
         return UNAVAILABLE
     codes = (vars(kind).get("code") for kind in type(error).__mro__)
     return next((_EXITS[code] for code in codes if code in _EXITS), UNEXPECTED)
-
-
-def _is_from_aws(error: Exception) -> bool:
-    """Whether boto3 says it: no credentials, no region, no such profile. It is not imported to find out."""
-    return any(kind.__module__.startswith(("botocore.", "boto3.")) for kind in type(error).__mro__)

@@ -168,9 +168,9 @@ def invoke(
             raise InvalidOptionError(
                 str(event), f"this is no readable event ({error})", "Name a file with JSON, e.g. one of events/."
             ) from None
-        answer = call(running_at(root), function, content)
-        print(json.dumps(answer.value, indent=2))
-        if answer.is_error:
+        answer, is_error = call(running_at(root), function, content)
+        print(json.dumps(answer, indent=2))
+        if is_error:
             raise typer.Exit(1)
 
 

@@ -178,7 +178,6 @@ Port = Annotated[
         help="The port on loopback that the local AWS listens on, if it must be started; 0 finds a free one.",
     ),
 ]
-# The same as leasehold.local.aws.instance has it, which takes a while to import.
 DEFAULT_PORT = 0
 
 

@@ -28,7 +28,6 @@ UNLIMITED = "unlimited"
 _RATE = re.compile(r"(\d{1,9}) ?(?:/|per) ?(.+)")
 
 _seats = whole_number('concurrency is a number or "unlimited",', "", 1, MAX_SEATS)
-_weight = whole_number("a weight is", "", 1, MAX_SEATS)
 
 
 def _concurrency(value: object) -> int | None:
@@ -53,7 +52,7 @@ def _resource(value: object) -> str:
 
 type _Concurrency = Annotated[int | None, PlainValidator(_concurrency)]
 type _StartRate = Annotated[Rate | None, PlainValidator(_rate)]
-type _Weight = Annotated[int, _weight]
+type _Weight = Annotated[int, whole_number("a weight is", "", 1, MAX_SEATS)]
 
 
 class Limits(Table):

@@ -216,10 +216,8 @@ def toml_text(value: object) -> str:
     '{ rate = "30 minutes", enabled = true }'
     """
     match value:
-        case str():
+        case str() | bool():  # as in JSON
             return json.dumps(value, ensure_ascii=False)
-        case bool():
-            return "true" if value else "false"
         case dict():
             return f"{{ {', '.join(f'{key} = {toml_text(item)}' for key, item in value.items())} }}" if value else "{}"
         case list():

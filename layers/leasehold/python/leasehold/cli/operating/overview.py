@@ -35,23 +35,14 @@ def overview(admin: Admin, now: datetime) -> Document:
     # The registry is asked first: all of them need it.
     control = admin.read.control()
     backlog, counts = admin.services.pool.submit(admin.read.backlog), admin.services.pool.submit(admin.read.counts)
-    return {
-        "at": to_text(now),
-        "control": control,
-        "backlog": backlog.result(),
-        "counts": counts.result(),
-    }
+    return {"at": to_text(now), "control": control, "backlog": backlog.result(), "counts": counts.result()}
 
 
 def live_overview(admin: Admin, now: datetime) -> Document:
     """The same with what runs now, and with the last hour where the deployment can tell it."""
     hour = admin.read.last_hour()
     running = admin.read.jobs(JobFilter(statuses=frozenset({JobStatus.IN_PROGRESS})), limit=RUNNING_SHOWN)
-    return {
-        **overview(admin, now),
-        "running": page_document(running, job_summary),
-        **set_only(last_hour=hour),
-    }
+    return {**overview(admin, now), "running": page_document(running, job_summary), **set_only(last_hour=hour)}
 
 
 def headlines(document: Document, now: datetime) -> list[tuple[str, str]]:

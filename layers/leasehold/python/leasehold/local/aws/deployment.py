@@ -30,14 +30,7 @@ LIBRARY = Path(__file__).parents[2]
 _NOT_SOURCES = frozenset({"__pycache__", "cdk.out", "node_modules", "build", "dist", "tests"})
 
 
-def deploy(
-    aws: LocalAws,
-    running: Running,
-    *,
-    say: Say,
-    hear: Say = silent,
-    force: bool = False,
-) -> bool:
+def deploy(aws: LocalAws, running: Running, *, say: Say, hear: Say = silent, force: bool = False) -> bool:
     """Bootstrap and deploy; False if what is deployed is up to date already. `hear` gets what the CDK says."""
     stamp = aws.folder / "deployed"
     fingerprint = f"{running.pid} {fingerprint_of(aws.root)}"

@@ -86,17 +86,11 @@ def looks(read: Callable[[int], list[LogLine]], *, after_millis: int = 0) -> Ite
         yield new
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    value: object
-    is_error: bool
-
-
-def invoke(running: Running, function: str, event: object) -> Answer:
-    """Call a function as AWS would and wait for its answer."""
+def invoke(running: Running, function: str, event: object) -> tuple[object, bool]:
+    """Call a function as AWS would and wait for its answer; and whether that is an error."""
     name = deployed_function(running, function).real_name
     answer = client(running, "lambda").invoke(FunctionName=name, Payload=json.dumps(event).encode())
-    return Answer(json.loads(answer["Payload"].read() or b"null"), is_error="FunctionError" in answer)
+    return json.loads(answer["Payload"].read() or b"null"), "FunctionError" in answer
 
 
 def deployed_function(running: Running, name: str) -> DeployedFunction:

@@ -21,8 +21,6 @@ from leasehold.local.tools import ministack_python, silent
 if TYPE_CHECKING:
     from leasehold.local.tools import Say
 
-# A free one, another for each start.
-DEFAULT_PORT = 0
 # What an app is told of itself by `cdk deploy` onto a local AWS.
 ENVIRONMENT = "local"
 REGION = "us-east-1"
@@ -96,8 +94,8 @@ class LocalAws:
             return None
         return known if is_local_aws(known.pid) and _answers(known.endpoint) else None
 
-    def up(self, port: int = DEFAULT_PORT, *, say: Say = silent) -> Running:
-        """Start it, or find it started; `say` is told of what must be installed for it."""
+    def up(self, port: int = 0, *, say: Say = silent) -> Running:
+        """Start it, or find it started; `say` is told of what must be installed for it. 0 is a free port, each time."""
         found = self.running()
         if found is not None:
             return found

@@ -98,10 +98,13 @@ def questions_of(operation: str, call: Document) -> Iterator[Question]:
             for item in call["TransactItems"]:
                 for kind, change in item.items():
                     yield _on_item(_IN_TRANSACTION[kind], change, {"dynamodb:EnclosingOperation": [operation]})
-        case "ExecuteStatement" | "BatchExecuteStatement" | "ExecuteTransaction":
-            enclosing = {"dynamodb:EnclosingOperation": [operation]} if operation == "ExecuteTransaction" else {}
-            for each in call.get("TransactStatements") or call.get("Statements") or [call]:
-                yield _statement(each, enclosing)
+        case "ExecuteStatement":
+            yield _statement(call, {})
+        case "BatchExecuteStatement":
+            yield from (_statement(each, {}) for each in call["Statements"])
+        case "ExecuteTransaction":
+            enclosing = {"dynamodb:EnclosingOperation": [operation]}
+            yield from (_statement(each, enclosing) for each in call["TransactStatements"])
 
 
 def _on_item(action: str, call: Document, more: Document) -> Question:
