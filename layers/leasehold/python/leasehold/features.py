@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from leasehold.groups.records import Groups
     from leasehold.housekeeping.payload_rounds import PayloadRounds
     from leasehold.kernel.dedup import Dedups
-    from leasehold.kernel.hooks import DueKind
     from leasehold.kernel.jobs import Jobs
     from leasehold.kernel.offload import Payloads
     from leasehold.kernel.other_entries import DueItem
+    from leasehold.kernel.poll import Poll
     from leasehold.kernel.registry import Control
     from leasehold.kernel.table import Table
     from leasehold.limits.gate import LimitsGate as LimitsGate
@@ -101,14 +101,16 @@ def due_item(partition: str, sort: str) -> tuple[str, str] | None:
     return (kind, name) if name and kind == sort == "group" else None
 
 
-# By the kind of what is due: its folder's verb `tend`, and the count in a poll's report.
+# By the kind of what is due: its folder's verb `tend`, and the count in a poll's report to which that adds.
 _DUE_KINDS = {"schedule": ("schedules.trigger", "triggered"), "group": ("groups.stop", "settled")}
 
 
-def due_kind(entry: DueItem) -> tuple[DueKind, str]:
-    """Who tends an entry that is due and no job, and what a poll's report calls what comes of it."""
+def tend(entry: DueItem, poll: Poll) -> None:
+    """Have its feature deal with an entry that is due and no job."""
     module, counted = _DUE_KINDS[entry.kind]
-    return _named(module, "tend"), counted
+    worker_id = poll.poller.worker_id
+    done = _named(module, "tend")(entry, poll.services, worker_id=worker_id, may_go_on=poll.may_go_on)
+    setattr(poll.report, counted, getattr(poll.report, counted) + done)
 
 
 # Settings of a type that are a feature's own, by their field of JobType.

@@ -1,4 +1,4 @@
-"""Claim: take the lease on a due job, and hand it over to its handler.
+"""Claim: what becomes of the entries that a lane shows. A job that waits is claimed and handed over to its handler.
 
 A plain job is claimed by one conditional write, several of a page by one request (pollers/at_once.py). What joins a
 claim (the seats of limits, the note of a probe) makes it a transaction (limits/gate.py). A poller that dies after a
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.jobs import Write
+from leasehold import features
+from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
+from leasehold.kernel.jobs import DueJob, Write
 from leasehold.kernel.keys import make_nonce, run_lane, shard_of
+from leasehold.kernel.other_entries import DueItem, DueScope, DueUnreadable, FreedScope
 from leasehold.kernel.ports import Handover
 from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import CLAIM, JobStatus
@@ -25,17 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.hooks import Gate
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.page import Poll
+    from leasehold.kernel.jobs import DueEntry
+    from leasehold.kernel.poll import Poll
     from leasehold.kernel.registry import Switches
     from leasehold.limits.admission import Admitted
+    from leasehold.limits.gate import LimitsGate
     from leasehold.pollers.at_once import AtOnce
 
 # A page is claimed while the last is handed over; a poller that dies leaves no more leases than of these two.
 UNDER_WAY = 25
-_WAITING = frozenset({JobStatus.PENDING, JobStatus.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,27 +55,118 @@ class Claim:
 
 
 class Claims:
-    """What one poll claims."""
+    """What one poll does about the entries that it is shown, one after the other."""
 
     def __init__(self, poll: Poll) -> None:
         self.poll = poll
         self.services = poll.services
         self.hand_overs = HandOvers(poll)
-        # Opened for the first job that needs it: a plain job passes by, and nothing is imported for it.
-        self.opened_gate: Gate | None = None
-        self._at_once: AtOnce | None = None
-        # Whether nothing but its jobs' own condition decides about a type, by these switches.
-        self._free: dict[str, bool] = {}
-        self._switches: Switches | None = None
+        # Opened for the first entry that needs it: a plain job passes by, and nothing is imported for it.
+        self.opened_gate: LimitsGate | None = None
+
+    def work_off(
+        self, entries: Sequence[DueEntry], switches: Switches, *, is_locked: bool, stop_at_lost_race: bool = True
+    ) -> None:
+        """Handle these; whoever has the lock is alone here, and claims as many as may be at once together."""
+        if is_locked:
+            self.at_once.work_off(entries, switches, stop_at_lost_race=stop_at_lost_race)
+            return
+        report = self.poll.report
+        lost_before = report.lost_races
+        for entry in entries:
+            if (stop_at_lost_race and report.lost_races > lost_before) or not self.poll.may_go_on():
+                return
+            self.handle_once(entry, switches)
+
+    def handle_once(self, entry: DueEntry, switches: Switches) -> None:
+        self.poll.seen[entry.due_key] = self.services.clock.now()
+        self.handle(entry, switches)
+
+    def handle(self, entry: DueEntry | FreedScope, switches: Switches) -> bool:
+        """False if it failed, which is reported: what is behind it does not wait for it."""
+        try:
+            match entry:
+                case DueJob():
+                    self._handle_job(entry, switches)
+                case DueScope() | FreedScope():
+                    self.gate.visit(entry, switches)
+                case DueItem():
+                    features.tend(entry, self.poll)
+                case DueUnreadable():
+                    raise StoreError(f"this due entry cannot be read: {entry.problem}")
+                case _:
+                    assert_never(entry)
+        except StoreUnavailableError:
+            raise
+        except Exception as error:
+            self.note_failed(entry.scope if isinstance(entry, FreedScope) else entry.due_key, error)
+            return False
+        return True
+
+    def _handle_job(self, entry: DueJob, switches: Switches) -> None:
+        match entry.status:
+            case JobStatus.PENDING | JobStatus.FAILED if entry.due.afterwards is None:
+                self.offer(entry, switches)
+            case JobStatus.IN_PROGRESS:
+                from leasehold.kernel.reap import reap
+
+                self.poll.report.reaped += reap(entry, self.services)
+            case (
+                JobStatus.PENDING | JobStatus.FAILED | JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER
+            ):
+                self.poll.report.settled += features.settle(entry, self.services)
+            case _:
+                assert_never(entry.status)
+
+    def note_failed(self, entry: str, error: Exception) -> None:
+        self.poll.report.failed += 1
+        code = error.code if isinstance(error, LeaseholdError) else type(error).__name__
+        self.services.telemetry.event(Event.ENTRY_FAILED, entry=entry, error_code=code, error=str(error))
+
+    def after_page(self, *, is_last: bool) -> None:
+        """`is_last`: its lane has no more."""
+        self.hand_overs.send_gathered(is_last=is_last)
+        if self.opened_gate is not None:
+            self.opened_gate.after_page()
+
+    # --- a job that waits
 
     def offer(self, entry: DueJob, switches: Switches) -> None:
-        """Claim a waiting job and hand it over, or see that it waits where it is in nobody's way."""
-        if self._at_once is not None and self._at_once.decides(entry):
+        """Claim it and hand it over, or see that it waits where it is in nobody's way."""
+        if "at_once" in vars(self) and self.at_once.decides(entry):
             return
         if self._is_concerned(entry, switches):
             self.gate.offer(entry, switches)
         else:
             self.claim(entry)
+
+    def is_plain(self, entry: DueJob, switches: Switches) -> bool:
+        """Whether nothing but its own condition decides about its claim."""
+        return entry.status.is_waiting and not self._is_concerned(entry, switches)
+
+    def _is_concerned(self, entry: DueJob, switches: Switches) -> bool:
+        """Whether the gate decides about it. Most types need none, and it is not even asked."""
+        name, registry = entry.job_type, self.poll.registry
+        job_type = registry.types.get(name)
+        is_free = (
+            job_type is not None
+            and not (job_type.is_limited or job_type.breaker)
+            and registry.concurrency is None
+            and name not in switches.pauses
+            and name not in switches.reservations
+            and self.poll.poller.policy is None
+        )
+        return not is_free and self.gate.concerns(entry, switches)
+
+    @property
+    def gate(self) -> LimitsGate:
+        if self.opened_gate is None:
+            self.opened_gate = features.LimitsGate(self.poll)
+        return self.opened_gate
+
+    @cached_property
+    def at_once(self) -> AtOnce:
+        return features.AtOnce(self)
 
     def claim(self, entry: DueJob, asked: Claim | None = None) -> bool:
         """Take the lease on a plain job, and hand it over; False if it is not what the index showed."""
@@ -129,48 +222,6 @@ class Claims:
             self.poll.report.expired += 1
         else:
             self.poll.report.lost_races += 1
-
-    # --- who decides about it
-
-    def is_plain(self, entry: DueJob, switches: Switches) -> bool:
-        """Whether nothing but its own condition decides about its claim."""
-        return entry.status in _WAITING and not self._is_concerned(entry, switches)
-
-    def _is_concerned(self, entry: DueJob, switches: Switches) -> bool:
-        """Whether the gate is asked about it. Most types need none, and are asked about once."""
-        if switches is not self._switches:
-            self._free, self._switches = {}, switches
-        if entry.job_type not in self._free:
-            self._free[entry.job_type] = self._is_free(entry.job_type, switches)
-        return not self._free[entry.job_type] and self.gate.concerns(entry, switches)
-
-    def _is_free(self, name: str, switches: Switches) -> bool:
-        registry = self.services.deployment.registry()
-        job_type = registry.types.get(name)
-        return (
-            job_type is not None
-            and not (job_type.is_limited or job_type.breaker)
-            and registry.concurrency is None
-            and name not in switches.pauses
-            and name not in switches.reservations
-            and self.poll.poller.policy is None
-        )
-
-    @property
-    def gate(self) -> Gate:
-        if self.opened_gate is None:
-            from leasehold.features import LimitsGate
-
-            self.opened_gate = LimitsGate(self.poll)
-        return self.opened_gate
-
-    @property
-    def at_once(self) -> AtOnce:
-        if self._at_once is None:
-            from leasehold.features import AtOnce
-
-            self._at_once = AtOnce(self)
-        return self._at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +289,7 @@ class HandOvers:
         except StoreUnavailableError as error:
             self._unreachable = error  # the others are counted first
         except Exception as error:
-            self.poll.note_failed(claims[0].handover.job_id, error)
+            self.poll.claims.note_failed(claims[0].handover.job_id, error)
 
     def count(self, claim: Claim, delivery: Delivery) -> None:
         if delivery.is_delivered:

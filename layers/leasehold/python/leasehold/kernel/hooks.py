@@ -10,14 +10,14 @@ passes through none of it, and no cold start pays for what it does not use.
 | `settle(jobs)` | do what jobs owe since a run's end, as often as it is asked |
 | `after(end)` | tidy up behind an end that stands; may be lost in a crash, or come twice |
 
-Beside these, a poll asks for two things by name (`leasehold/features.py`): the `Gate` that decides about jobs that are
-not plain, opened once per poll; and the `DueKind` of entries that are due and no jobs. An enqueue asks by name, too,
-for what fills in a new job, checks it, or is written with it.
+Beside these, a poll asks for two things by name (`leasehold/features.py`): the gate that decides about jobs that are
+not plain, opened once per poll (limits/gate.py); and who tends entries that are due and no jobs. An enqueue asks by
+name, too, for what fills in a new job, checks it, or is written with it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from leasehold.lean import dataclass
 
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType
-    from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.other_entries import DueScope, FreedScope
     from leasehold.kernel.ports import Handover
-    from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
     from leasehold.kernel.transitions import Transition
@@ -96,40 +93,6 @@ def note_of(name: str, job: Job) -> str | None:
     """What a feature noted at an earlier end that is owed still; empty where it noted nothing besides."""
     noted = (each.partition(":") for each in job.owed)
     return next((note for found, _, note in noted if found == name), None)
-
-
-class DueKind(Protocol):
-    """What a feature does about an entry of its own that is due and no job; it returns how many it has dealt with."""
-
-    def __call__(self, entry: Any, services: Services, *, worker_id: str, may_go_on: Callable[[], bool]) -> int: ...
-
-
-class Gate(Protocol):
-    """Who decides about jobs that are not plain, for one poll: limits, pauses, circuit breakers, direct runs."""
-
-    def concerns(self, entry: DueJob, switches: Switches) -> bool:
-        """Whether anything but the job's own condition decides about it."""
-
-    def offer(self, entry: DueJob, switches: Switches) -> None:
-        """Claim a waiting job, or see that it waits in nobody's way."""
-
-    def take(self, scopes: Sequence[DueScope | FreedScope], switches: Switches) -> None:
-        """What a stream has shown."""
-
-    def visit(self, scope: DueScope | FreedScope, switches: Switches) -> None:
-        """Those who wait for this scope may run."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a visit is not over."""
-
-    def after_page(self) -> None: ...
-
-    def go_on(self) -> bool:
-        """One more page for each visit that is not over; True if any goes on. Others have their turn in between."""
-
-    def close(self) -> None:
-        """The poll ends: leave what is not over to the next."""
 
 
 class Hooks:

@@ -45,6 +45,11 @@ def lanes_by_priority(shards: int) -> list[list[str]]:
     return [[run_lane(priority, shard) for shard in range(shards)] for priority in sorted(Priority, reverse=True)]
 
 
+@cache
+def all_lanes(shards: int) -> list[str]:
+    return [lane for level in lanes_by_priority(shards) for lane in level]
+
+
 # Schedules and groups wait where polls look first, on the shard that every deployment has.
 SERVICE_LANE = run_lane(Priority.CRITICAL, 0)
 

@@ -2,7 +2,10 @@
 
 What is at the head of a lane cannot keep what is behind it waiting: an entry that was handled leaves its place, and one
 that could not be handled is passed by the cursor. Lower lanes get a share of every round while higher ones are busy.
-Lanes are read side by side; what they show is decided one after the other (page.py).
+Lanes are read side by side; what they show is decided one after the other, on the poll's own thread (claim.py).
+
+What only some polls need is imported when it is met: what a stream has shown (pollers/hints.py), room where hand-overs
+are bounded (pollers/window.py), who works where if there is a backlog (pollers/sharing.py).
 """
 
 from __future__ import annotations
@@ -12,9 +15,12 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.lanes import lanes_by_priority, service_lanes
-from leasehold.kernel.other_entries import FreedScope
-from leasehold.kernel.page import NOTHING_DUE, Lane, Poll
+from leasehold import features
+from leasehold.kernel.claim import Claims
+from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.lanes import all_lanes, lanes_by_priority, service_lanes
+from leasehold.kernel.other_entries import DueScope
+from leasehold.kernel.trust import is_trusted_entry
 from leasehold.lean import dataclass
 from leasehold.pool import ahead
 from leasehold.telemetry import HEARTBEAT, POLL_SCANNED, Event
@@ -24,18 +30,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.jobs import DuePage
-    from leasehold.kernel.page import Hint
+    from leasehold.kernel.jobs import DueEntry, DuePage
+    from leasehold.kernel.other_entries import FreedScope
     from leasehold.kernel.ports import Dispatcher
+    from leasehold.kernel.registry import Registry, Switches
     from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Record
     from leasehold.limits.model import ConcurrencyPolicy
-    from leasehold.pollers.sharing import Part
+    from leasehold.pollers.sharing import Part, Sharing
     from leasehold.pool import Pool
+
+    type Hint = DueJob | DueScope | FreedScope
 
 POLL_LIMIT = 25
 _READ_AGAIN_AFTER = timedelta(milliseconds=500)
 # A page that waited for its turn so long is read again, as others may have claimed what it shows.
 _STALE_AFTER = timedelta(milliseconds=200)
+# From here on it pays to be alone: the lock costs two writes, and saves a call for every further job.
+_BACKLOG = 8
+# An entry that could not be handled is tried again, and a lane that was left to others is looked at.
+_FORGOTTEN_AFTER = timedelta(seconds=30)
+
+NOTHING_DUE = "nothing due"
+HALT = "halt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,121 +153,240 @@ class Poller:
         shown before the index may show them; they are claimed by the same condition as all others. `lanes` are those
         to visit, if not all; `part` is where to begin, so that pollers who share a backlog begin at different shards.
         """
-        telemetry, report = self.services.telemetry, PollReport()
+        telemetry, poll = self.services.telemetry, Poll(self, should_stop)
         if not hints:  # a wake says that the stream is alive, which is no news of the tick
             telemetry.measure(HEARTBEAT, 1)
         with span("poll") if API in sys.modules else UNTRACED as polling:
-            self._run(Poll(self, report, should_stop), hints, lanes, part)
+            poll.run(hints, lanes, part)
             if polling is not None:
-                polling.note(count=report.claimed)
-        telemetry.measure(POLL_SCANNED, report.scanned)
-        telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **report.as_fields())
-        return report
+                polling.note(count=poll.report.claimed)
+        telemetry.measure(POLL_SCANNED, poll.report.scanned)
+        telemetry.event(Event.POLL_FINISHED, worker_id=self.worker_id, **poll.report.as_fields())
+        return poll.report
 
-    def _run(self, poll: Poll, hints: Sequence[Hint], asked: Collection[str] | None, part: Part | None) -> None:
+
+@dataclass(slots=True)
+class Lane:
+    name: str
+    shard: int
+    cursor: Record | None = None
+    is_exhausted: bool = False
+    # Not read in this round: its shard is another poller's.
+    is_passed_by: bool = False
+    is_contended: bool = False
+    read_at: datetime | None = None
+    pages: int = 0
+    # Pages that showed only jobs that there is no room for.
+    in_vain: int = 0
+
+
+class Poll:
+    """One poll: what it has met, and what came of it."""
+
+    def __init__(self, poller: Poller, should_stop: Callable[[], str | None] | None) -> None:
+        self.poller = poller
+        self.services = poller.services
+        self.report = PollReport()
+        self.should_stop = should_stop
+        self.registry: Registry
+        self.claims = Claims(self)
+        # Due keys that were handled, or could not be; forgotten after a while, so that a long poll tries again.
+        self.seen: dict[str, datetime] = {}
+        # Opened by the first backlog, or for a poller of a part.
+        self.sharing: Sharing | None = None
+        self.room = None if self.services.window is None else self.services.window.room(self)
+
+    def run(self, hints: Sequence[Hint], asked: Collection[str] | None, part: Part | None) -> None:
         try:
-            switches = poll.read_switches()
+            switches = self.read_switches()
             if switches.halt is None:
-                poll.open(part)
-            if hints:
-                from leasehold.features import take_hints
-
-                take_hints(hints, switches, poll)
-                if all(isinstance(hint, FreedScope) for hint in hints) and not poll.has_guests:
-                    return  # a freed seat makes nothing else due
-            if switches.halt is not None:
+                self._open(part)
+            if (hints and not features.take_hints(hints, switches, self)) or switches.halt is not None:
                 return
             names = asked
-            while (again := self._sweep(poll, names, asked)) is not None and poll.report.goes_on:
+            while (again := self._sweep(names, asked)) is not None and self.report.goes_on:
                 names = again
                 # Whoever found us holding a lock left its work to us: give the locks up first, then look once more.
-                if poll.sharing is not None:
-                    poll.sharing.give_up()
+                if self.sharing is not None:
+                    self.sharing.give_up()
         finally:
-            poll.close()
+            self._close()
+
+    def _open(self, part: Part | None) -> None:
+        """Something may run: see what is deployed, and what this poll needs for it."""
+        self.registry = self.services.deployment.registry()
+        if self.poller.pool or self.services.window or any(each.batch for each in self.registry.types.values()):
+            self.claims.hand_overs = features.SideBySide(self)
+        if part is not None:
+            self.share(part)
+
+    def _close(self) -> None:
+        """What is under way is waited for, and what is ours is given up."""
+        try:
+            if self.claims.opened_gate is not None:
+                self.claims.opened_gate.close()
+        finally:
+            try:
+                self.claims.hand_overs.wait()
+            finally:
+                if self.sharing is not None:
+                    self.sharing.give_up()
+
+    def may_go_on(self) -> bool:
+        if self.should_stop is not None and (reason := self.should_stop()) is not None:
+            self.report.stopped_by = reason
+        return self.report.goes_on
+
+    def read_switches(self) -> Switches:
+        """What is switched off now; a halt stops the poll."""
+        switches = self.services.deployment.switches(fresh=True)
+        if switches.halt is not None:
+            self.report.stopped_by = HALT
+            self.services.telemetry.event(
+                Event.POLL_PAUSED,
+                message="job worker paused due to system halt",
+                by=switches.halt.by,
+                reason=switches.halt.reason,
+            )
+        return switches
 
     # --- which lanes
 
-    def _sweep(
-        self, poll: Poll, names: Collection[str] | None, asked: Collection[str] | None
-    ) -> Collection[str] | None:
+    def _sweep(self, names: Collection[str] | None, asked: Collection[str] | None) -> Collection[str] | None:
         """Work through these lanes once, or through all; then which to look at once more, or None if none."""
-        levels = self._levels(poll, names)
+        levels = self._levels(names)
         lanes = [lane for level in levels for lane in level]
-        poll.forget_old()
-        seen_before, moved_before = len(poll.seen), poll.report.moved_elsewhere
+        self._forget_old()
+        seen_before, moved_before = len(self.seen), self.report.moved_elsewhere
         while any(not lane.is_exhausted for lane in lanes):
             is_busy_above = False
-            self._reopen(poll, lanes)
-            if poll.sharing is not None:
-                poll.sharing.begin_round(lanes)
+            self._reopen(lanes)
             for level in levels:
-                found = False
-                for lane, page in self._read(poll, level, below_a_busy_lane=is_busy_above):
-                    if not page.entries:
-                        lane.cursor, lane.is_exhausted = page.cursor, page.cursor is None
-                        continue
-                    found = True
-                    poll.visit(lane, page)
-                    if not poll.report.goes_on:
+                for lane, page in self._read(level, below_a_busy_lane=is_busy_above):
+                    is_busy_above |= self._visit(lane, page)
+                    if is_busy_above and not self.report.goes_on:
                         return ()
-                is_busy_above = is_busy_above or found
         # Whoever waited is served a page at a time, so that what falls due meanwhile has its turn in between.
-        if not poll.serve_guests() and len(poll.seen) == seen_before:
+        if not self._serve_guests() and len(self.seen) == seen_before:
             return None
-        if poll.report.moved_elsewhere != moved_before:
-            return asked if asked is not None else _all_lanes(poll)
-        return self._worth_a_look(poll, lanes, asked)
+        if self.report.moved_elsewhere != moved_before:
+            return all_lanes(self.registry.shards) if asked is None else asked
+        return self._worth_a_look(lanes, reads_all=asked is None)
 
-    def _levels(self, poll: Poll, names: Collection[str] | None) -> list[list[Lane]]:
+    def _forget_old(self) -> None:
+        now = self.services.clock.now()
+        if any(now - at >= _FORGOTTEN_AFTER for at in self.seen.values()):
+            self.seen = {key: at for key, at in self.seen.items() if now - at < _FORGOTTEN_AFTER}
+            if self.sharing is not None:
+                self.sharing.left_to_others.clear()
+
+    def _levels(self, names: Collection[str] | None) -> list[list[Lane]]:
         """The lanes by priority, in each of them the poll's own first shard first."""
         levels = [
             [Lane(name, shard) for shard, name in enumerate(level) if names is None or name in names]
-            for level in lanes_by_priority(poll.registry.shards)
+            for level in lanes_by_priority(self.registry.shards)
         ]
-        return levels if poll.sharing is None else [poll.sharing.arranged(level) for level in levels]
+        return levels if self.sharing is None else [self.sharing.arranged(level) for level in levels]
 
-    def _worth_a_look(self, poll: Poll, lanes: Sequence[Lane], asked: Collection[str] | None) -> list[str]:
-        """Lanes that showed something, those where features wait, and all that were not read for a while."""
-        now, has_looked = self.services.clock.now(), poll.report.looked > 0
-        also = set(service_lanes(poll.registry.shards)) if has_looked else set()
-        if asked is None and (has_looked or max((lane.pages for lane in lanes), default=0) > 1):
-            read_lately = {lane.name for lane in lanes if lane.read_at and now - lane.read_at < _READ_AGAIN_AFTER}
-            also |= {name for name in _all_lanes(poll) if name not in read_lately}
-        return [lane.name for lane in lanes if lane.pages and lane.name not in also] + sorted(also)
-
-    def _reopen(self, poll: Poll, lanes: Iterable[Lane]) -> None:
+    def _reopen(self, lanes: Sequence[Lane]) -> None:
         """While some lane takes long, what falls due in the others does not wait for its end."""
         now = self.services.clock.now()
         for lane in lanes:
             if lane.is_exhausted and lane.read_at is not None and now - lane.read_at >= _READ_AGAIN_AFTER:
-                lane.cursor, lane.in_vain = None, 0
-                lane.is_exhausted = poll.sharing is not None and lane.name in poll.sharing.left_to_others
+                lane.cursor, lane.in_vain, lane.is_exhausted = None, 0, False
+        if self.sharing is not None:
+            self.sharing.begin_round(lanes)
+
+    def _worth_a_look(self, lanes: Sequence[Lane], *, reads_all: bool) -> set[str]:
+        """Lanes that showed something, those where features wait, and all that were not read for a while."""
+        now, has_looked, shards = self.services.clock.now(), self.report.looked > 0, self.registry.shards
+        again = {lane.name for lane in lanes if lane.pages}
+        if has_looked:
+            again.update(service_lanes(shards))
+        if reads_all and (has_looked or any(lane.pages > 1 for lane in lanes)):
+            lately = {lane.name for lane in lanes if lane.read_at and now - lane.read_at < _READ_AGAIN_AFTER}
+            again.update({*all_lanes(shards)} - lately)
+        return again
+
+    def _serve_guests(self) -> bool:
+        """One more page for each who waited for a seat; True if any goes on."""
+        gate = self.claims.opened_gate
+        return gate is not None and gate.is_open and self.read_switches().halt is None and gate.go_on()
 
     # --- one page
 
-    def _read(self, poll: Poll, level: Sequence[Lane], *, below_a_busy_lane: bool) -> Iterable[tuple[Lane, DuePage]]:
+    def _read(self, level: Sequence[Lane], *, below_a_busy_lane: bool) -> Iterable[tuple[Lane, DuePage]]:
         """The next page of each lane that has one, read side by side."""
-        limit = self.settings.poll_limit
-        if below_a_busy_lane:
-            limit = max(1, int(limit * self.settings.lower_share))
+        settings, now = self.poller.settings, self.services.clock.now
+        limit = max(1, int(settings.poll_limit * settings.lower_share)) if below_a_busy_lane else settings.poll_limit
 
         def read(lane: Lane) -> DuePage:
-            lane.read_at = self.services.clock.now()
+            lane.read_at = now()
             return self.services.store.jobs.due(lane.name, lane.read_at, limit=limit, after=lane.cursor)
 
-        lanes = [
-            lane for lane in level if not lane.is_exhausted and (poll.sharing is None or poll.sharing.reads(lane.shard))
-        ]
-        if self.pool is None or len(lanes) == 1:
+        lanes = [lane for lane in level if not (lane.is_exhausted or lane.is_passed_by)]
+        if self.poller.pool is None or len(lanes) == 1:
             for lane in lanes:
                 yield lane, read(lane)
             return
-        for lane, page in ahead(self.pool, read, lanes):
-            assert lane.read_at is not None
-            is_stale = page.entries and self.services.clock.now() - lane.read_at >= _STALE_AFTER
+        for lane, page in ahead(self.poller.pool, read, lanes):
+            is_stale = page.entries and lane.read_at and now() - lane.read_at >= _STALE_AFTER
             yield lane, read(lane) if is_stale else page
 
+    def _visit(self, lane: Lane, page: DuePage) -> bool:
+        """Handle what one page of a lane shows; False if that is nothing."""
+        before, lane.cursor, lane.is_exhausted = lane.cursor, page.cursor, page.cursor is None
+        if not page.entries:
+            return False
+        lane.pages += 1
+        self.report.scanned += len(page.entries)
+        fresh = self.fresh(page.entries)
+        # Read after the page: a pause that ended before the page was written is not mistaken for one that goes on.
+        if not fresh or (switches := self.read_switches()).halt is not None:
+            return True
+        held_back_before, lost_before = self.report.held_back, self.report.lost_races
+        if self.room is not None and not (fresh := self.room.admit(fresh, switches)):
+            self.room.pass_by(lane)
+            return True
+        if self.is_backlog(page.entries) and not self.share().begin(lane, page, self.poller):
+            return True
+        # Jobs first: what waited for a seat is a guest in this lane.
+        fresh.sort(key=lambda entry: isinstance(entry, DueScope))
+        entries, lane.is_contended = fresh[::-1] if lane.is_contended else fresh, False
+        self.claims.work_off(entries, switches, is_locked=self.sharing is not None and self.sharing.has(lane.shard))
+        if self.report.lost_races > lost_before:
+            # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
+            lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
+            self.share().may_go_on_alone(lane)
+        elif self.report.held_back > held_back_before:
+            lane.cursor, lane.is_exhausted = before, False  # there may be room for the others by now
+        self.claims.after_page(is_last=lane.is_exhausted)
+        return True
 
-def _all_lanes(poll: Poll) -> list[str]:
-    return [name for level in lanes_by_priority(poll.registry.shards) for name in level]
+    def fresh[Entry: DueEntry](self, shown: Sequence[Entry]) -> list[Entry]:
+        """What was not handled yet, agrees with its key, and waits for nobody."""
+        now, known = self.services.clock.now(), self.services.deployment.registry()
+        self.registry = known
+        fresh = [
+            entry
+            for entry in shown
+            if entry.due_key not in self.seen
+            and not (isinstance(entry, DueScope) and entry.is_left_to_wakes(now, self.poller.settings.leaves_to_wakes))
+            and (
+                (isinstance(entry, DueJob) and known.agrees(entry.job_id, entry.job_type))
+                or is_trusted_entry(entry, now, self.seen, self.services)
+            )
+        ]
+        names = {entry.job_type for entry in fresh if isinstance(entry, DueJob)}
+        if not any(name in known.types and known.types[name].batch for name in names):
+            return fresh
+        return features.ready_for_batches(fresh, known, self.report, now)
+
+    def is_backlog(self, entries: Sequence[DueEntry]) -> bool:
+        return len(entries) >= min(_BACKLOG, self.poller.settings.poll_limit)
+
+    def share(self, part: Part | None = None) -> Sharing:
+        """Who works where, if several pollers are at it."""
+        if self.sharing is None:
+            self.sharing = features.Sharing(self.services, self.poller.worker_id, self.registry.shards, part)
+        return self.sharing

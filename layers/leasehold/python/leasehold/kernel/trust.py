@@ -10,6 +10,7 @@ from leasehold.telemetry import DISAGREEMENTS, Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueEntry
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def trusted_jobs(entries: Iterable[DueEntry], services: Services) -> list[DueJob]:
-    return [entry for entry in entries if isinstance(entry, DueJob) and is_trusted_entry(entry, services)]
+    jobs = [entry for entry in entries if isinstance(entry, DueJob)]
+    return [job for job in jobs if is_trusted(job.job_id, job.job_type, services)]
 
 
 def is_trusted(job_id: JobId, job_type: str, services: Services) -> bool:
@@ -38,11 +40,20 @@ def report(entry: str, problem: str, services: Services) -> None:
     services.telemetry.measure(DISAGREEMENTS, 1)
 
 
-def is_trusted_entry(entry: DueEntry, services: Services) -> bool:
-    """Whether an entry of a due lane agrees with its key. One that does not is reported, and left where it is."""
-    if isinstance(entry, DueJob):
-        return is_trusted(entry.job_id, entry.job_type, services)
-    if isinstance(entry, DueUnreadable) and entry.is_misplaced:
-        report(entry.due_key, entry.problem, services)
+def is_trusted_entry(entry: DueEntry, now: datetime, reported: dict[str, datetime], services: Services) -> bool:
+    """Whether an entry of a due lane agrees with its key. One that does not is left where it is.
+
+    It is reported once: by its own name, since an honest entry may have the same due key.
+    """
+    name = f"{entry.job_id if isinstance(entry, DueJob) else 'unreadable'} as {entry.due_key}"
+    if name in reported:
         return False
-    return True
+    if isinstance(entry, DueJob):
+        if is_trusted(entry.job_id, entry.job_type, services):
+            return True
+    elif isinstance(entry, DueUnreadable) and entry.is_misplaced:
+        report(entry.due_key, entry.problem, services)
+    else:
+        return True
+    reported[name] = now
+    return False

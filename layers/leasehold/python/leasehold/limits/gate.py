@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.page import Poll
+    from leasehold.kernel.poll import Poll
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
     from leasehold.limits.admission import Admitted
@@ -140,7 +140,7 @@ class LimitsGate:
     def take(self, scopes: Sequence[DueScope | FreedScope], switches: Switches) -> None:
         """Look at these, as far as there is time. Nothing but its scope would tell of a freed seat."""
         for scope in scopes:
-            is_seen = self.poll.may_go_on() and self.poll.handle(scope, switches)
+            is_seen = self.poll.may_go_on() and self.poll.claims.handle(scope, switches)
             if isinstance(scope, FreedScope) and not is_seen:
                 self._look_later(scope)
 
@@ -150,7 +150,7 @@ class LimitsGate:
         except StoreUnavailableError:
             raise
         except Exception as error:
-            self.poll.note_failed(freed.scope, error)
+            self.poll.claims.note_failed(freed.scope, error)
 
     def visit(self, scope: DueScope | FreedScope, switches: Switches) -> None:
         """A seat may be free here, or a stop may be over."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.other_entries import DueScope
-    from leasehold.kernel.page import Poll
+    from leasehold.kernel.poll import Poll
     from leasehold.limits.admission import Admission, Stop
     from leasehold.limits.scopes import Lane, LineEntry, Turn
 

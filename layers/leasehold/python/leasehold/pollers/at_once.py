@@ -9,7 +9,7 @@ from leasehold.kernel.jobs import DueJob
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from leasehold.kernel.claim import Claim, Claims
     from leasehold.kernel.jobs import DueEntry
@@ -33,14 +33,7 @@ class AtOnce:
         # Types whose jobs a batch refuses for what they are, e.g. because they must start by a certain time.
         self._not_plain: set[str] = set()
 
-    def work_off(
-        self,
-        entries: Sequence[DueEntry],
-        switches: Switches,
-        handle: Callable[[DueEntry, Switches], None],
-        *,
-        stop_at_lost_race: bool,
-    ) -> None:
+    def work_off(self, entries: Sequence[DueEntry], switches: Switches, *, stop_at_lost_race: bool) -> None:
         report = self._poll.report
         lost_before = report.lost_races
         for begin in range(0, len(entries), _AT_ONCE):
@@ -57,7 +50,7 @@ class AtOnce:
                     continue
                 if position and not self._poll.may_go_on():
                     break
-                handle(entry, switches)
+                self._claims.handle_once(entry, switches)
             self.end_page()
 
     def _settle(self, entries: Sequence[DueEntry]) -> Sequence[DueEntry]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from leasehold.batches.gather import Gathering
     from leasehold.kernel.claim import Claim
-    from leasehold.kernel.page import Poll
+    from leasehold.kernel.poll import Poll
     from leasehold.kernel.ports import Handover
     from leasehold.pool import Pending
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.hooks import Hooks, Joining
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueJob
-    from leasehold.kernel.page import Poll
+    from leasehold.kernel.poll import Poll
     from leasehold.kernel.services import Services
 
     # By due key: what settling a job alone would have answered, or raised.
@@ -165,7 +165,7 @@ def settle_page(entries: Sequence[DueJob], poll: Poll) -> list[DueJob]:
         if isinstance(answer, StoreUnavailableError):
             raise answer
         if isinstance(answer, Exception):
-            poll.note_failed(entry.due_key, answer)
+            poll.claims.note_failed(entry.due_key, answer)
         else:
             poll.report.settled += answer
     return [entry for entry in entries if entry.due_key not in answers]

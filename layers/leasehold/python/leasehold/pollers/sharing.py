@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.jobs import DuePage
-    from leasehold.kernel.page import Lane
-    from leasehold.kernel.poll import Poller
+    from leasehold.kernel.poll import Lane, Poller
     from leasehold.kernel.services import Services
 
 # So many pollers share the shards of a backlog.
@@ -57,7 +56,6 @@ class Sharing:
         self._locked_until: dict[int, datetime] = {}
         self._backlogs: set[int] = set()
         self._looked_at_others_at = services.clock.now()
-        self._reads_all = True
 
     def begin(self, lane: Lane, page: DuePage, poller: Poller) -> bool:
         """This page is of a backlog: whether it is this poller's, which calls others to help where there is more."""
@@ -117,15 +115,13 @@ class Sharing:
         return [*lanes[first:], *lanes[:first]]
 
     def begin_round(self, lanes: Sequence[Lane]) -> None:
-        is_busy = any(not lane.is_exhausted and self.is_mine(lane.shard) for lane in lanes)
-        self._reads_all = self.looks_at_all(is_busy=is_busy)
-
-    def reads(self, shard: int) -> bool:
-        """Whether it looks at this shard in this round."""
-        return self._reads_all or self.is_mine(shard)
-
-    def is_mine(self, shard: int) -> bool:
-        return self.part.has(shard, self._shards)
+        """Pass by what it has left to others, and the other shards as long as it is busy with its own."""
+        for lane in lanes:
+            lane.is_exhausted |= lane.name in self.left_to_others
+            lane.is_passed_by = not self.part.has(lane.shard, self._shards)
+        if self.looks_at_all(is_busy=any(not (lane.is_exhausted or lane.is_passed_by) for lane in lanes)):
+            for lane in lanes:
+                lane.is_passed_by = False
 
     def looks_at_all(self, *, is_busy: bool) -> bool:
         """Whether it looks at the others' shards, too; `is_busy` with its own."""

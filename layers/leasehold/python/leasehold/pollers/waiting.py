@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import make_nonce
-from leasehold.kernel.lanes import lanes_by_priority, service_lanes
-from leasehold.kernel.page import HALT
+from leasehold.kernel.lanes import all_lanes, service_lanes
+from leasehold.kernel.poll import HALT
 from leasehold.lean import dataclass
 from leasehold.pool import ahead
 
@@ -224,9 +224,8 @@ class WaitingPoller:
     def _next_due_at(self, lanes: Collection[str] | None = None) -> datetime | None:
         """When a lane next needs a poll. A lane is read anew when its time has come, and now and then."""
         now = self._services.clock.now()
-        levels = lanes_by_priority(self._services.deployment.registry().shards)
-        wanted = [lane for level in levels for lane in level if lanes is None or lane in lanes]
-        unknown = [lane for lane in wanted if not self._is_known(lane, now)]
+        every_lane = all_lanes(self._services.deployment.registry().shards)
+        unknown = [each for each in every_lane if (lanes is None or each in lanes) and not self._is_known(each, now)]
         for lane, due_at in ahead(self._services.pool, self._services.store.listings.next_due, unknown):
             self._read[lane] = (now, due_at)
         return min((at for _, at in self._read.values() if at is not None), default=None)
