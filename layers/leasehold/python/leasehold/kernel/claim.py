@@ -86,8 +86,14 @@ class Claims:
         """False if it failed, which is reported: what is behind it does not wait for it."""
         try:
             match entry:
+                case DueJob(status=JobStatus.IN_PROGRESS):
+                    from leasehold.kernel.reap import reap
+
+                    self.poll.report.reaped += reap(entry, self.services)
+                case DueJob() if entry.owes:
+                    self.poll.report.settled += features.settle(entry, self.services)
                 case DueJob():
-                    self._handle_job(entry, switches)
+                    self.offer(entry, switches)
                 case DueScope() | FreedScope():
                     self.gate.visit(entry, switches)
                 case DueItem():
@@ -102,21 +108,6 @@ class Claims:
             self.note_failed(entry.scope if isinstance(entry, FreedScope) else entry.due_key, error)
             return False
         return True
-
-    def _handle_job(self, entry: DueJob, switches: Switches) -> None:
-        match entry.status:
-            case JobStatus.PENDING | JobStatus.FAILED if entry.due.afterwards is None:
-                self.offer(entry, switches)
-            case JobStatus.IN_PROGRESS:
-                from leasehold.kernel.reap import reap
-
-                self.poll.report.reaped += reap(entry, self.services)
-            case (
-                JobStatus.PENDING | JobStatus.FAILED | JobStatus.COMPLETED | JobStatus.CANCELLED | JobStatus.DEAD_LETTER
-            ):
-                self.poll.report.settled += features.settle(entry, self.services)
-            case _:
-                assert_never(entry.status)
 
     def note_failed(self, entry: str, error: Exception) -> None:
         self.poll.report.failed += 1

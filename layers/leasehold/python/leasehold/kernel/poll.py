@@ -11,7 +11,8 @@ are bounded (pollers/window.py), who works where if there is a backlog (pollers/
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import KW_ONLY, asdict, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,7 @@ class PollReport:
         return {name: value for name, value in asdict(self).items() if name != "soonest_at"}
 
 
+@dataclass()
 class Poller:
     """Claims what is due and hands it over. Any number may run at once; each claim is decided by its condition.
 
@@ -120,24 +122,14 @@ class Poller:
     call_helper: starts another poller for a part of the shards, where a backlog is more than one's work.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        dispatcher: Dispatcher,
-        *,
-        worker_id: str,
-        settings: PollSettings | None = None,
-        policy: ConcurrencyPolicy | None = None,
-        pool: Pool | None = None,
-        call_helper: Callable[[Part], None] | None = None,
-    ) -> None:
-        self.services = services
-        self.dispatcher = dispatcher
-        self.worker_id = worker_id
-        self.settings = settings or PollSettings()
-        self.policy = policy
-        self.pool = pool
-        self.call_helper = call_helper
+    services: Services
+    dispatcher: Dispatcher
+    _: KW_ONLY
+    worker_id: str
+    settings: PollSettings = field(default_factory=PollSettings)
+    policy: ConcurrencyPolicy | None = None
+    pool: Pool | None = None
+    call_helper: Callable[[Part], None] | None = None
 
     def poll(
         self,
@@ -222,15 +214,12 @@ class Poll:
 
     def _close(self) -> None:
         """What is under way is waited for, and what is ours is given up."""
-        try:
+        with ExitStack() as closing:  # what is named last comes first, and keeps nothing behind it from its turn
+            if self.sharing is not None:
+                closing.callback(self.sharing.give_up)
+            closing.callback(self.claims.hand_overs.wait)
             if self.claims.opened_gate is not None:
-                self.claims.opened_gate.close()
-        finally:
-            try:
-                self.claims.hand_overs.wait()
-            finally:
-                if self.sharing is not None:
-                    self.sharing.give_up()
+                closing.callback(self.claims.opened_gate.close)
 
     def may_go_on(self) -> bool:
         if self.should_stop is not None and (reason := self.should_stop()) is not None:

@@ -96,38 +96,28 @@ _OWED = frozenset({"owed"})
 _EDITABLE = frozenset({"payload", "priority", "max_attempts", "due_lane"})
 
 
-def _end(
+def _to(
     name: str,
     by: tuple[Writer, ...],
     target: JobStatus,
     guards: tuple[Condition, ...],
     *,
     sources: frozenset[JobStatus] = RUNNING,
-    sets: frozenset[str],
-    may_set: frozenset[str] = frozenset(),
-    signature: str | None = None,
-) -> Transition:
-    """To an end state. A job that still owes something stays in the due index, and wakes a poller."""
-    sets |= {"completed_at"}
-    may_set |= _DUE | _WAKE | _OWED | {"expires_at", "ended_lane", "ended_key", "last_attempt_at"}
-    removes = _LEASE | _DUE | _WAKE | _UNDELIVERED | {"seat", "dispatches"}
-    return Transition(name, by, sources, guards, sets, may_set, removes, signature, target=target)
-
-
-def _again(
-    name: str,
-    by: tuple[Writer, ...],
-    target: JobStatus,
-    guards: tuple[Condition, ...],
-    *,
     sets: frozenset[str] = frozenset(),
     may_set: frozenset[str] = frozenset(),
-    signature: str = "due_key",
+    signature: str | None = None,
     adds: tuple[tuple[str, int], ...] = (),
 ) -> Transition:
-    """From a claim back to where the job waits for the next one."""
-    removes = _LEASE | _WAKE | {"seat", "started_at"}
-    return Transition(name, by, RUNNING, guards, _DUE | sets, _WAKE | may_set, removes, signature, adds, target)
+    """To an end state, or back to where the job waits for its next claim."""
+    if target.has_ended:
+        # A job that still owes something stays in the due index, and wakes a poller.
+        sets |= {"completed_at"}
+        may_set |= _DUE | _WAKE | _OWED | {"expires_at", "ended_lane", "ended_key", "last_attempt_at"}
+        removes = _LEASE | _DUE | _WAKE | _UNDELIVERED | {"seat", "dispatches"}
+    else:
+        sets, may_set, signature = sets | _DUE, may_set | _WAKE, signature or "due_key"
+        removes = _LEASE | _WAKE | {"seat", "started_at"}
+    return Transition(name, by, sources, guards, sets, may_set, removes, signature, adds, target)
 
 
 CLAIM = Transition(
@@ -142,7 +132,7 @@ CLAIM = Transition(
     signature="locked_by",
     adds=(("dispatches", 1),),
 )
-RELEASE = _again("release", _POLLER + _HANDLER, JobStatus.PENDING, (_OWNER_IS_MINE, _NOT_STARTED), may_set=_UNDELIVERED)
+RELEASE = _to("release", _POLLER + _HANDLER, JobStatus.PENDING, (_OWNER_IS_MINE, _NOT_STARTED), may_set=_UNDELIVERED)
 START = Transition(
     name="start",
     by=_HANDLER,
@@ -157,26 +147,26 @@ START = Transition(
 EXTEND = Transition(
     "extend", _HANDLER, RUNNING, (*_MINE, _LEASE_IS_LIVE, _LEASE_GROWS), _LEASE_END, signature="lock_expires_at"
 )
-COMPLETE = _end("complete", _HANDLER, JobStatus.COMPLETED, _MINE, sets=_RUNS, may_set=_OUTPUT, signature="runs")
-FAIL = _again("fail", _HANDLER, JobStatus.FAILED, _MINE_STILL, sets=_FAILURE, may_set=_OWED, signature="runs")
-DEAD_LETTER = _end(
+COMPLETE = _to("complete", _HANDLER, JobStatus.COMPLETED, _MINE, sets=_RUNS, may_set=_OUTPUT, signature="runs")
+FAIL = _to("fail", _HANDLER, JobStatus.FAILED, _MINE_STILL, sets=_FAILURE, may_set=_OWED, signature="runs")
+DEAD_LETTER = _to(
     "dead_letter", _HANDLER + _POLLER, JobStatus.DEAD_LETTER, _MINE_STILL, sets=_ERROR, may_set=_RUNS, signature="runs"
 )
-SNOOZE = _again(
+SNOOZE = _to(
     "snooze", _HANDLER, JobStatus.PENDING, _MINE_STILL, sets=frozenset({"last_attempt_at"}), adds=(("attempts", -1),)
 )
 # The handler's own end without a retry: it raised Cancel, or it failed after a cancel was requested.
-ABORT = _end("abort", _HANDLER, JobStatus.CANCELLED, _MINE, sets=_WHY | _RUNS, may_set=_ERROR, signature="runs")
+ABORT = _to("abort", _HANDLER, JobStatus.CANCELLED, _MINE, sets=_WHY | _RUNS, may_set=_ERROR, signature="runs")
 # The poller does so too, with members of a group that was cancelled.
-CANCEL = _end(
+CANCEL = _to(
     "cancel", _OPERATOR + _POLLER, JobStatus.CANCELLED, (_NOT_STARTED, _OWNER_AS_READ), sources=_UNENDED, sets=_WHY
 )
 REQUEST_CANCEL = Transition("request_cancel", _OPERATOR + _POLLER, RUNNING, (_STARTED,), _WHY | {"cancel_requested"})
-EXPIRE = _end(
+EXPIRE = _to(
     "expire", _POLLER + _HANDLER, JobStatus.CANCELLED, _TOO_LATE, sources=_UNENDED, sets=_WHY, signature="completed_at"
 )
-REAP_UNSTARTED = _again("reap_unstarted", _POLLER, JobStatus.PENDING, (*_ORPHANED, _NOT_STARTED), may_set=_UNDELIVERED)
-REAP_FAILED = _again(
+REAP_UNSTARTED = _to("reap_unstarted", _POLLER, JobStatus.PENDING, (*_ORPHANED, _NOT_STARTED), may_set=_UNDELIVERED)
+REAP_FAILED = _to(
     "reap_failed",
     _POLLER,
     JobStatus.FAILED,
@@ -185,10 +175,10 @@ REAP_FAILED = _again(
     may_set=_OWED,
     signature="last_error",
 )
-REAP_DEAD = _end(
+REAP_DEAD = _to(
     "reap_dead", _POLLER, JobStatus.DEAD_LETTER, _ORPHANED_STILL, sets=_ERROR, may_set=_RUNS, signature="last_error"
 )
-REAP_CANCELLED = _end(
+REAP_CANCELLED = _to(
     "reap_cancelled",
     _POLLER,
     JobStatus.CANCELLED,
@@ -200,9 +190,9 @@ REAP_CANCELLED = _end(
 # wake a poller for a job that may not run.
 HOLD = Transition("hold", _POLLER, WAITING, _PLACE_AS_READ, sets=frozenset({"due_lane"}), removes=_WAKE)
 # A waiting job that need not run: its limit is full and its type says `skip`, or its group skips what is left.
-SKIP = _end("skip", _POLLER, JobStatus.COMPLETED, (_ENTRY_AS_READ,), sources=WAITING, sets=_RUNS, signature="runs")
+SKIP = _to("skip", _POLLER, JobStatus.COMPLETED, (_ENTRY_AS_READ,), sources=WAITING, sets=_RUNS, signature="runs")
 # A waiting job that may not run: its limit is full and its type says `cancel_new`, or its group was stopped.
-TURN_AWAY = _end(
+TURN_AWAY = _to(
     "turn_away", _POLLER, JobStatus.CANCELLED, (_ENTRY_AS_READ,), sources=WAITING, sets=_WHY, signature="completed_at"
 )
 # A hold changes the lane and keeps the key: who moves a job within a hold lane must know that it is still there.
