@@ -186,7 +186,6 @@ class Poll:
         self.seen: dict[str, datetime] = {}
         # Opened by the first backlog, or for a poller of a part.
         self.sharing: Sharing | None = None
-        self.room = None if self.services.window is None else self.services.window.room(self)
 
     def run(self, hints: Sequence[Hint], asked: Collection[str] | None, part: Part | None) -> None:
         try:
@@ -334,8 +333,9 @@ class Poll:
         if not fresh or (switches := self.read_switches()).halt is not None:
             return True
         held_back_before, lost_before = self.report.held_back, self.report.lost_races
-        if self.room is not None and not (fresh := self.room.admit(fresh, switches)):
-            self.room.pass_by(lane)
+        window = self.services.window
+        if window is not None and not (fresh := window.admit(fresh, switches, self)):
+            window.pass_by(lane)
             return True
         if self.is_backlog(page.entries) and not self.share().begin(lane, page, self.poller):
             return True

@@ -62,18 +62,15 @@ def _stamp(services: Services) -> str:
 
 
 def _log(ending: Ending, services: Services) -> None:
-    job, telemetry, step = ending.job, services.telemetry, ending.write.transition
+    job, step = ending.job, ending.write.transition
+    log = partial(services.telemetry.event, job_id=job.job_id, job_type=job.job_type)
     if step is REAP_UNSTARTED:
-        telemetry.event(
-            Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=False, dispatches=job.dispatches
-        )
+        log(Event.JOB_REAPED, started=False, dispatches=job.dispatches)
     elif ending.end.failed:
         assert ending.failure is not None
-        telemetry.event(Event.JOB_REAPED, job_id=job.job_id, job_type=job.job_type, started=True, worker=job.locked_by)
-        telemetry.event(
+        log(Event.JOB_REAPED, started=True, worker=job.locked_by)
+        log(
             Event.JOB_FAILED,
-            job_id=job.job_id,
-            job_type=job.job_type,
             attempt=job.attempts,
             worker_id=job.locked_by,
             error_code=ending.failure.code,
@@ -81,5 +78,5 @@ def _log(ending: Ending, services: Services) -> None:
             will_retry=step is REAP_FAILED,
         )
         if step is REAP_FAILED:
-            telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
+            services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status="failed")
             features.report_failure(job, ending.failure, services)

@@ -28,8 +28,8 @@ def take_hints(hints: Sequence[Hint], switches: Switches, poll: Poll) -> bool:
     due = sorted(poll.fresh(due), key=lambda hint: shard_of(hint.job_id))
     for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
         entries = list(shown)
-        if poll.room is not None:
-            entries = poll.room.admit(entries, switches)
+        if poll.services.window is not None:
+            entries = poll.services.window.admit(entries, switches, poll)
         # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
         is_locked = poll.is_backlog(entries) and poll.share().take(shard)
         poll.claims.work_off(entries, switches, is_locked=is_locked, stop_at_lost_race=False)

@@ -88,14 +88,12 @@ class Sharing:
     def take(self, shard: int) -> bool:
         """Whether this poller is the one to go on here; prolongs a lock that it has."""
         now = self._services.clock.now()
-        until = self._locked_until.pop(shard, None)
-        if until is not None and until - now > _LOCKED_FOR / 2:
-            self._locked_until[shard] = until
-            return True
-        if self._services.store.pollers.take_shard_lock(shard, self._worker_id, now, now + _LOCKED_FOR):
+        if self._locked_until.get(shard, now) - now <= _LOCKED_FOR / 2:
+            self._locked_until.pop(shard, None)
+            if not self._services.store.pollers.take_shard_lock(shard, self._worker_id, now, now + _LOCKED_FOR):
+                return False
             self._locked_until[shard] = now + _LOCKED_FOR
-            return True
-        return False
+        return True
 
     def has(self, shard: int) -> bool:
         return shard in self._locked_until and self._locked_until[shard] > self._services.clock.now()

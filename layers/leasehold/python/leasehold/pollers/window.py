@@ -21,7 +21,7 @@ from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from leasehold.kernel.jobs import DueEntry
@@ -75,36 +75,47 @@ class Window:
         self._moved_at: datetime | None = None
         self._last_to_lose: str | None = None
         # Where a poll gave up a lane that showed only what has to wait: the next one goes on there.
-        self.given_up_at: dict[str, Record] = {}
+        self._given_up_at: dict[str, Record] = {}
 
-    def admit(
-        self, entries: Sequence[DueJob], services: Services, may_go_on: Callable[[], bool] = lambda: False
-    ) -> tuple[list[DueJob], bool]:
-        """Those of the entries that there is room for, in order; and whether others have to wait.
+    def admit[Entry: DueEntry](self, entries: list[Entry], switches: Switches, poll: Poll) -> list[Entry]:
+        """Without those of the plain jobs that there is no room for: they stay due, and are looked at again soon.
 
         It waits itself while hand-overs start one after the other: whoever reads on meanwhile finds no room either.
         """
-        admitted = self._fitting(entries)
-        while len(admitted) < len(entries) and self._look(services, may_go_on):
-            admitted = self._fitting(entries)
-        return admitted, len(admitted) < len(entries)
+        plain = [entry for entry in entries if isinstance(entry, DueJob) and poll.claims.is_plain(entry, switches)]
+        left = self._left(plain)
+        while left and self._look(poll):
+            left = self._left(plain)
+        if left:
+            poll.report.held_back += len(left)
+            poll.report.note_due(poll.services.clock.now() + _LOOK_FOR_ROOM_AFTER)
+        return [entry for entry in entries if entry.due_key not in left]
 
-    def room(self, poll: Poll) -> Room:
-        return Room(self, poll)
-
-    def _fitting(self, entries: Sequence[DueJob]) -> list[DueJob]:
-        room: dict[str, int] = {}
-        admitted: list[DueJob] = []
+    def _left(self, plain: Sequence[DueJob]) -> set[str]:
+        """Due keys of those that there is no room for, in order."""
         under_way = Counter(each.handover.job_type for each in self._under_way.values())
-        in_all = self._room(_OF_ALL)
-        for entry in entries:
-            room.setdefault(entry.job_type, self._room(entry.job_type))
-            if room[entry.job_type] > 0 and (in_all > 0 or under_way[entry.job_type] < _LEAST):
-                room[entry.job_type] -= 1
+        left: set[str] = set()
+        for entry in plain:
+            count = under_way[entry.job_type]
+            has_place = count < _LEAST or under_way.total() < self._size(_OF_ALL).size
+            if count < self._size(entry.job_type).size and has_place:
                 under_way[entry.job_type] += 1
-                in_all -= 1
-                admitted.append(entry)
-        return admitted
+            else:
+                left.add(entry.due_key)
+        return left
+
+    def pass_by(self, lane: Lane) -> None:
+        """A page of jobs that have to wait: what is behind them does not. A lane full of them is read a part a poll."""
+        given_up_at = self._given_up_at.pop(lane.name, None)
+        lane.in_vain += 1
+        if lane.is_exhausted:
+            return
+        if lane.in_vain >= _PAGES_IN_VAIN:
+            lane.is_exhausted = True
+            if lane.cursor is not None:
+                self._given_up_at[lane.name] = lane.cursor
+        elif given_up_at is not None:
+            lane.cursor = given_up_at
 
     def note_handed_over(self, handover: Handover, now: datetime) -> None:
         if not self._under_way:
@@ -118,19 +129,16 @@ class Window:
             self._lose(handover.job_type)
             self._size(_OF_ALL).note_lost()
 
-    def _room(self, name: str) -> int:
-        taken = sum(name in {_OF_ALL, each.handover.job_type} for each in self._under_way.values())
-        return self._size(name).size - taken
-
     def _size(self, name: str) -> _Size:
         return self._sizes.setdefault(name, _Size())
 
-    def _look(self, services: Services, may_go_on: Callable[[], bool]) -> bool:
+    def _look(self, poll: Poll) -> bool:
         """See which of those under way have started; True where it may be worth to look once more."""
+        services = poll.services
         now = services.clock.now()
         if not self._under_way:
             return False
-        is_moving = self._moved_at is not None and now - self._moved_at < _MOVING_FOR and may_go_on()
+        is_moving = self._moved_at is not None and now - self._moved_at < _MOVING_FOR and poll.may_go_on()
         since = now - self._looked_at if self._looked_at is not None else timedelta.max
         if is_moving and since < _LOOK_SOON:
             services.clock.sleep(_LOOK_SOON - since)
@@ -165,39 +173,6 @@ class Window:
         if self._last_to_lose not in {None, job_type}:
             self._size(_OF_ALL).note_lost()
         self._last_to_lose = job_type
-
-
-class Room:
-    """How one poll keeps to the window: jobs that there is no room for stay due, and are looked at again soon."""
-
-    def __init__(self, window: Window, poll: Poll) -> None:
-        self._window = window
-        self._poll = poll
-
-    def admit[Entry: DueEntry](self, entries: list[Entry], switches: Switches) -> list[Entry]:
-        """Without those of the plain jobs that would only wait elsewhere."""
-        claims, report, services = self._poll.claims, self._poll.report, self._poll.services
-        plain = [entry for entry in entries if isinstance(entry, DueJob) and claims.is_plain(entry, switches)]
-        admitted, is_full = self._window.admit(plain, services, self._poll.may_go_on)
-        if not is_full:
-            return entries
-        report.held_back += len(plain) - len(admitted)
-        report.note_due(services.clock.now() + _LOOK_FOR_ROOM_AFTER)
-        left = {entry.due_key for entry in plain} - {entry.due_key for entry in admitted}
-        return [entry for entry in entries if entry.due_key not in left]
-
-    def pass_by(self, lane: Lane) -> None:
-        """A page of jobs that have to wait: what is behind them does not. A lane full of them is read a part a poll."""
-        given_up_at = self._window.given_up_at.pop(lane.name, None)
-        lane.in_vain += 1
-        if lane.is_exhausted:
-            return
-        if lane.in_vain >= _PAGES_IN_VAIN:
-            lane.is_exhausted = True
-            if lane.cursor is not None:
-                self._window.given_up_at[lane.name] = lane.cursor
-        elif given_up_at is not None:
-            lane.cursor = given_up_at
 
 
 def _may_start_until(each: _UnderWay, services: Services) -> datetime:
