@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from dataclasses import KW_ONLY, asdict, field
+from dataclasses import KW_ONLY, asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -126,7 +126,7 @@ class Poller:
     dispatcher: Dispatcher
     _: KW_ONLY
     worker_id: str
-    settings: PollSettings = field(default_factory=PollSettings)
+    settings: PollSettings | None = None
     policy: ConcurrencyPolicy | None = None
     pool: Pool | None = None
     call_helper: Callable[[Part], None] | None = None
@@ -178,6 +178,7 @@ class Poll:
     def __init__(self, poller: Poller, should_stop: Callable[[], str | None] | None) -> None:
         self.poller = poller
         self.services = poller.services
+        self.settings = poller.settings or PollSettings()
         self.report = PollReport()
         self.should_stop = should_stop
         self.registry: Registry
@@ -305,7 +306,7 @@ class Poll:
 
     def _read(self, level: Sequence[Lane], *, below_a_busy_lane: bool) -> Iterable[tuple[Lane, DuePage]]:
         """The next page of each lane that has one, read side by side."""
-        settings, now = self.poller.settings, self.services.clock.now
+        settings, now = self.settings, self.services.clock.now
         limit = max(1, int(settings.poll_limit * settings.lower_share)) if below_a_busy_lane else settings.poll_limit
 
         def read(lane: Lane) -> DuePage:
@@ -337,7 +338,7 @@ class Poll:
         if window is not None and not (fresh := window.admit(fresh, switches, self)):
             window.pass_by(lane)
             return True
-        if self.is_backlog(page.entries) and not self.share().begin(lane, page, self.poller):
+        if self.is_backlog(page.entries) and not self.share().begin(lane, page, self):
             return True
         # Jobs first: what waited for a seat is a guest in this lane.
         fresh.sort(key=lambda entry: isinstance(entry, DueScope))
@@ -360,7 +361,7 @@ class Poll:
             entry
             for entry in shown
             if entry.due_key not in self.seen
-            and not (isinstance(entry, DueScope) and entry.is_left_to_wakes(now, self.poller.settings.leaves_to_wakes))
+            and not (isinstance(entry, DueScope) and entry.is_left_to_wakes(now, self.settings.leaves_to_wakes))
             and (
                 (isinstance(entry, DueJob) and known.agrees(entry.job_id, entry.job_type))
                 or is_trusted_entry(entry, now, self.seen, self.services)
@@ -372,7 +373,7 @@ class Poll:
         return features.ready_for_batches(fresh, known, self.report, now)
 
     def is_backlog(self, entries: Sequence[DueEntry]) -> bool:
-        return len(entries) >= min(_BACKLOG, self.poller.settings.poll_limit)
+        return len(entries) >= min(_BACKLOG, self.settings.poll_limit)
 
     def share(self, part: Part | None = None) -> Sharing:
         """Who works where, if several pollers are at it."""

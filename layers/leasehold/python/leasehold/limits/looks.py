@@ -40,8 +40,8 @@ class Looks:
         self.services = poll.services
         self.admission = admission
         self.report = poll.report
-        self.page_limit = poll.poller.settings.poll_limit
-        self.lower_share = poll.poller.settings.lower_share
+        self.page_limit = poll.settings.poll_limit
+        self.lower_share = poll.settings.lower_share
         # Until no index shows it there any longer.
         self.gone: dict[str, datetime] = {}
         self._lines = poll.services.store.lines

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.jobs import DuePage
-    from leasehold.kernel.poll import Lane, Poller
+    from leasehold.kernel.poll import Lane, Poll
     from leasehold.kernel.services import Services
 
 # So many pollers share the shards of a backlog.
@@ -57,21 +57,22 @@ class Sharing:
         self._backlogs: set[int] = set()
         self._looked_at_others_at = services.clock.now()
 
-    def begin(self, lane: Lane, page: DuePage, poller: Poller) -> bool:
+    def begin(self, lane: Lane, page: DuePage, poll: Poll) -> bool:
         """This page is of a backlog: whether it is this poller's, which calls others to help where there is more."""
         if not self.may_go_on_alone(lane):
             return False
-        if poller.call_helper is None:
+        call_helper, pool = poll.poller.call_helper, poll.poller.pool or self._services.pool
+        if call_helper is None:
             return True
         self._backlogs.add(lane.shard)
         pollers = min(self._shards, MOST_POLLERS)
         # It is not the only one, or it is large, since jobs are spread over all.
-        is_large = page.cursor is not None and len(page.entries) >= poller.settings.poll_limit
+        is_large = page.cursor is not None and len(page.entries) >= poll.settings.poll_limit
         if self.part.of == 1 and pollers > 1 and (is_large or len(self._backlogs) > 1):
             self.part = Part(0, pollers)
             self._looked_at_others_at = self._services.clock.now()
             others = [Part(each, pollers) for each in range(1, pollers)]
-            for _ in ahead(poller.pool or self._services.pool, poller.call_helper, others):
+            for _ in ahead(pool, call_helper, others):
                 pass
         return True
 
