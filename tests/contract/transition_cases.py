@@ -102,7 +102,9 @@ def write_of(transition: Transition, **changed: object) -> Write:
 
 def after(write: Write, before: Record) -> Record:
     """What the stored job is after a write, by the meaning of the transition's data."""
-    record = {name: value for name, value in before.items() if name not in write.removed} | encode_all(write.values)
+    record = {name: value for name, value in before.items() if name not in write.transition.removes} | encode_all(
+        write.values
+    )
     for name, amount in write.transition.adds:
         stored = before.get(name, 0)
         assert isinstance(stored, int)

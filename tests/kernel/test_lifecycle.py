@@ -148,9 +148,10 @@ def test_a_write_provides_exactly_what_its_transition_takes():
 
 
 def test_what_is_provided_is_not_removed():
-    write = Write(job_id=JobId("x"), transition=SETTLE, values={"due_key": "later"})
+    job_id = JobId("019b76da-a800-8008-a44f-d9cd560b9640")
+    write = Write(job_id=job_id, transition=SETTLE, seen={"due_key": "now"}, values={"due_key": "later"})
 
-    assert write.removed == {"due_lane", "owed", "wake"}
+    assert transition(write).removes == {"due_lane", "owed", "wake"}
 
 
 def test_binding_fills_in_what_was_seen_also_inside_alternatives():

@@ -55,7 +55,7 @@ def writes(draw: st.DrawFn, job_id: JobId, stored: Record, number: int) -> Write
 
 def after(write: Write, before: Record) -> Record:
     """What the job is after a write that is accepted, by the meaning of the transition's data."""
-    record: dict[str, Any] = {name: value for name, value in before.items() if name not in write.removed}
+    record: dict[str, Any] = {name: value for name, value in before.items() if name not in write.transition.removes}
     record |= encode_all(write.values)
     for name, amount in write.transition.adds:
         record[name] = record.get(name, 0) + amount
@@ -66,7 +66,7 @@ def after(write: Write, before: Record) -> Record:
 
 def changes_anything(write: Write) -> bool:
     step = write.transition
-    return bool(write.values or step.adds or write.removed or step.target)
+    return bool(write.values or step.adds or step.removes or step.target)
 
 
 @st.composite

@@ -11,7 +11,7 @@ from leasehold.kernel.job import job_of, job_record
 from leasehold.kernel.keys import Due, JobId, Priority, job_id_at
 from leasehold.kernel.other_entries import DueUnreadable, other_entry
 from leasehold.kernel.records import encode_all
-from leasehold.kernel.refusals import Undecided, own_or_refused
+from leasehold.kernel.refusals import own_or_refused
 from leasehold.kernel.table import (
     DUE_INDEX,
     JOBS,
@@ -53,10 +53,6 @@ class Write:
     transition: Transition
     seen: Mapping[str, object] = field(default_factory=dict)
     values: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def removed(self) -> frozenset[str]:
-        return self.transition.removes - frozenset(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,16 +125,16 @@ class Jobs:
         except ConditionFailed as failed:
             return own_or_refused(write, failed.current, was_repeated=failed.was_repeated)
 
-    def apply_many(self, writes: Sequence[Write]) -> list[Undecided | None]:
+    def apply_many(self, writes: Sequence[Write]) -> list[Exception | None]:
         """Make each of these transitions where that is simple, in as few calls as possible; None: it was made.
 
-        An answer that is Undecided means that the write was not made, or only seemed not to be: `apply` decides it.
+        Any other answer means that the write was not made, or only seemed not to be: `apply` decides it.
         """
         answers = self._table.update_many([plain(transition(write)) for write in writes])
         refusal = next((answer for answer in answers if isinstance(answer, StatementRefused)), None)
         if refusal is not None:
             self.refused_batches = str(refusal)
-        return [None if answer is None else Undecided(str(answer)) for answer in answers]
+        return answers
 
     def apply_with(
         self, write: Write, changes: Sequence[Change], *, token: str, foreign: Sequence[ForeignItem] = ()

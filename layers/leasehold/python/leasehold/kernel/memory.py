@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import threading
 from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from leasehold.kernel.table import (
@@ -27,10 +28,7 @@ from leasehold.kernel.table import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Record, TableDefinition
-
-# A record's place in a sorted partition: its sort value, then its key, so that equal sort values keep an order.
-type _Place = tuple[str, tuple[str, ...]]
+    from leasehold.kernel.table import Attribute, Change, Condition, ForeignItem, Index, Record, TableDefinition
 
 
 class MemoryTable:
@@ -40,7 +38,8 @@ class MemoryTable:
         self.name = name
         self._lock = threading.RLock()
         self._records: dict[Key, Record] = {}
-        self._places: dict[tuple[TableDefinition, str | None, str], list[_Place]] = {}
+        # Of each partition of a table or an index, in order: the sort values, then the keys, which tell apart equals.
+        self._places: defaultdict[tuple[object, Attribute], list[tuple[Any, ...]]] = defaultdict(list)
         self._tokens: set[str] = set()
 
     def get(self, key: Key) -> Record | None:
@@ -66,11 +65,11 @@ class MemoryTable:
         consistent: bool = True,
     ) -> Page:
         with self._lock:
-            places = self._places.get((table, index.name if index else None, partition), [])
-            low = 0 if first is None else bisect_left(places, (first, ()))
-            high = len(places) if last is None else bisect_right(places, last, key=lambda place: place[0])
+            places = self._places.get((index or table, partition), [])
+            low = 0 if first is None else bisect_left(places, (first,))
+            high = len(places) if last is None else bisect_right(places, last, key=operator.itemgetter(0))
             if after is not None:
-                place = _place(table, index, after)
+                place = after[_names(table, index)[1]], tuple(after[name] for name in table.key)
                 if newest_first:
                     high = min(high, bisect_left(places, place))
                 else:
@@ -120,55 +119,49 @@ class MemoryTable:
             done = content_token(token, list(changes))
             if done in self._tokens:
                 return
-            stored = [self._records.get(change.key) for change in changes]
+            together = [(change, self._records.get(change.key)) for change in changes]
             failed = {
                 position: _copy(current)
-                for position, (change, current) in enumerate(zip(changes, stored, strict=True))
+                for position, (change, current) in enumerate(together)
                 if not _all_hold(_conditions(change), current)
             }
             if failed:
                 raise TransactionCancelled(failed)
-            for change, current in zip(changes, stored, strict=True):
+            for change, current in together:
                 self._apply(change, current)
             self._tokens.add(done)
 
     def _apply(self, change: Change, current: Record | None) -> Record:
+        key = dict(zip(change.key.table.key, change.key.values, strict=True))
         match change:
             case Put():
-                record = {**_attributes(change.key), **_copy(change.record)}
+                record: Record = {**key, **_copy(change.record)}
             case Update():
-                record = {**(current or _attributes(change.key))}
-                for name, amount in change.adds.items():
-                    record[name] = cast("int", record.get(name, 0)) + amount
-                record.update(_copy(dict(change.sets)))
+                old: Record = current or {**key}
+                added = {name: cast("int", old.get(name, 0)) + amount for name, amount in change.adds.items()}
+                record = {**old, **added, **_copy(dict(change.sets))}
                 for name in change.removes:
                     record.pop(name, None)
             case Delete():
-                self._store(change.key, None)
+                self._replace(change.key, {})
                 return current or {}
             case _:
                 assert_never(change)
-        self._store(change.key, record)
+        self._replace(change.key, record)
         return record
 
-    def _store(self, key: Key, record: Record | None) -> None:
-        old = self._records.pop(key, None)
+    def _replace(self, key: Key, record: Record) -> None:
+        """Put a record in the place of what is there, in the table and in each index that it is in; {} for none."""
+        old = self._records.pop(key, {})
         for index in (None, *key.table.indexes):
-            for each, is_new in ((old, False), (record, True)):
-                self._place(key, index, each, is_new=is_new)
-        if record is not None:
+            partition, sort = _names(key.table, index)
+            if partition in old and sort in old:
+                places = self._places[index or key.table, old[partition]]
+                del places[bisect_left(places, (old[sort], key.values))]
+            if partition in record and sort in record:
+                insort(self._places[index or key.table, record[partition]], (record[sort], key.values))
+        if record:
             self._records[key] = record
-
-    def _place(self, key: Key, index: Index | None, record: Record | None, *, is_new: bool) -> None:
-        partition = index.partition if index else key.table.key[0]
-        if record is None or partition not in record or (index and index.sort not in record):
-            return
-        places = self._places.setdefault((key.table, index.name if index else None, cast("str", record[partition])), [])
-        place = _place(key.table, index, record)
-        if is_new:
-            insort(places, place)
-        else:
-            del places[bisect_left(places, place)]
 
     def _projected(self, table: TableDefinition, index: Index | None, key: tuple[str, ...]) -> Record:
         record = self._records[Key(table, key)]
@@ -187,13 +180,9 @@ def _copy[T](value: T) -> T:
     return value
 
 
-def _place(table: TableDefinition, index: Index | None, record: Record) -> _Place:
-    key = tuple(cast("str", record[name]) for name in table.key)
-    return cast("str", record[index.sort]) if index else key[-1], key
-
-
-def _attributes(key: Key) -> Record:
-    return dict(zip(key.table.key, key.values, strict=True))
+def _names(table: TableDefinition, index: Index | None) -> tuple[str, str]:
+    """The attributes that a table, or an index of it, is partitioned and sorted by."""
+    return (index.partition, index.sort) if index else (table.key[0], table.key[-1])
 
 
 def _conditions(change: Change) -> tuple[Condition, ...]:

@@ -26,10 +26,6 @@ class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the 
         self.was_repeated = was_repeated
 
 
-class Undecided(Exception):  # noqa: N818  an answer: ask again, for this job alone
-    """A batch did not make this transition, which says nothing about whether it may be made."""
-
-
 def own_or_refused(write: Write, current: Record | None, *, was_repeated: bool = False) -> Record:
     """The job as this write made it before, without having heard that; else TransitionRefused."""
     if current is not None and _is_own(write, current):
@@ -42,7 +38,7 @@ def _is_own(write: Write, current: Record) -> bool:
     step = write.transition
     if step.signature is None or step.signature not in write.values:
         return False
-    keeps_owner = "locked_by" in write.seen and "locked_by" not in write.removed | write.values.keys()
+    keeps_owner = "locked_by" in write.seen and "locked_by" not in step.removes | write.values.keys()
     if keeps_owner and current.get("locked_by") != write.seen["locked_by"]:
         return False  # the next owner may have written the same value by chance
     status_is_ours = step.target is None or current.get("status") == step.target
