@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import field
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold import features
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import NotDeployedError, StoreUnavailableError, SystemHaltedError, UnknownJobTypeError
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import (
+    LATEST,
     NOT_ISOLATED,
     SYSTEM_CODE,
     JobPartition,
@@ -132,29 +133,24 @@ class Cached[Thing]:
     def __init__(self, read: Callable[[], Thing], clock: Clock) -> None:
         self._read = read
         self._clock = clock
-        # Without a time it is known, but to be read anew.
+        # As it was last read, however long ago; None if it never was.
+        self.last: Thing | None = None
         self._read_at: datetime | None = None
-        self._known: tuple[Thing] | tuple[()] = ()
-
-    @property
-    def last(self) -> Thing | None:
-        """As it was last read, however long ago; None if it never was."""
-        return self._known[0] if self._known else None
 
     def get(self, *, fresh: bool = False) -> Thing:
         now = self._clock.now()
-        if fresh or not self._known or self._read_at is None or not is_fresh(self._read_at, now):
+        if fresh or self._read_at is None or not is_fresh(self._read_at, now):
             try:
-                self._known, self._read_at = (self._read(),), now
+                self.last, self._read_at = self._read(), now
             except StoreUnavailableError:
                 # Who asks for what is true now gets no old answer.
-                if fresh or not self._known:
+                if fresh or self._read_at is None:
                     raise
-        return self._known[0]
+        return cast("Thing", self.last)
 
     def forget(self) -> None:
-        """Read it anew next time."""
-        self._read_at = None
+        """Read it anew next time: what was read at no time that has come is not fresh."""
+        self._read_at = self._read_at and LATEST
 
 
 class Deployment:
@@ -196,8 +192,9 @@ class Deployment:
 
     def forget(self) -> None:
         """Read anew next time."""
-        for known in (self._registry, self._switches, *self.circuits.values()):
-            known.forget()
+        known: list[Cached[Any]] = [self._registry, self._switches, *self.circuits.values()]
+        for each in known:
+            each.forget()
 
     def _read_registry(self) -> Registry:
         registry = self._store.control.registry()
