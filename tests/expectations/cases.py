@@ -17,6 +17,7 @@ from leasehold.kernel.dynamodb.expressions import (
     from_item,
     insert_statement,
     key_condition,
+    stem,
     to_item,
     update_statement,
     write_request,
@@ -113,7 +114,10 @@ class Site:
             self.client.execute_transaction(**request)
         except ClientError as error:
             reasons: Any = error.response.get("CancellationReasons") or []
-            code, is_refused = error.response["Error"]["Code"], any(each.get("Code") in REFUSED for each in reasons)
+            code, is_refused = (
+                error.response["Error"]["Code"],
+                any(stem(each.get("Code", "")) in REFUSED for each in reasons),
+            )
             return (code, "refused") if is_refused else code
         return "made"
 
@@ -150,7 +154,7 @@ class Site:
     def page(self, first: str | None = None, last: str | None = None, **options: Any) -> Any:
         index, where = options.pop("index", False), options.pop("where", ())
         names = (DUE_INDEX.partition, DUE_INDEX.sort) if index else ("PK", "SK")
-        asked = key_condition((names[0], "lane" if index else "things"), names[1], first, last, where)
+        asked = key_condition(names, "lane" if index else "things", first, last, where)
         on_index = {"IndexName": DUE_INDEX.name} if index else {"ConsistentRead": True}
         return self.client.query(TableName=self.table, **asked, **on_index, **options)
 

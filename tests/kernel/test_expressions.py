@@ -128,7 +128,7 @@ def test_a_failed_condition_brings_back_what_is_stored():
     ],
 )
 def test_a_range_of_a_partition(first, last, expression):
-    assert key_condition(("PK", "job"), "SK", first, last)["KeyConditionExpression"] == expression
+    assert key_condition(("PK", "SK"), "job", first, last)["KeyConditionExpression"] == expression
 
 
 def test_a_bulk_insert_is_a_conditional_statement_without_text_of_the_caller_in_it():

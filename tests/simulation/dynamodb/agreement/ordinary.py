@@ -82,7 +82,7 @@ class Ordinary:
         where = () if any(forbidden & _named(each) for each in where) else where
         request = {
             "TableName": self._names.of(table),
-            **key_condition((names[0], partition), names[1], first, last, where),
+            **key_condition(names, partition, first, last, where),
             "Limit": self._random_source.choice([1, 2, 3, 25]),
             "ScanIndexForward": self._random_source.random() < 0.7,
             **_CAPACITY,

@@ -124,15 +124,12 @@ def write_request(change: Change) -> Request:
 
 
 def key_condition(
-    partition: tuple[str, str],
-    sort: str,
-    first: str | None,
-    last: str | None,
-    where: Sequence[Condition] = (),
+    names: Sequence[str], partition: str, first: str | None, last: str | None, where: Sequence[Condition] = ()
 ) -> Request:
+    """One partition, between these sort values; `names` are the attributes of both."""
     placeholders = Placeholders()
-    name, value = placeholders.name, placeholders.value
-    expression = f"{name(partition[0])} = {value(partition[1])}"
+    name, value, sort = placeholders.name, placeholders.value, names[-1]
+    expression = f"{name(names[0])} = {value(partition)}"
     if first is not None and last is not None:
         expression += f" AND {name(sort)} BETWEEN {value(first)} AND {value(last)}"
     elif first is not None or last is not None:
@@ -210,26 +207,22 @@ def from_item(item: Mapping[str, AttributeValue]) -> Record:
     return {name: value["S"] if "S" in value else from_value(value) for name, value in item.items()}
 
 
-# DynamoDB's names for "the key exists" and "the condition failed"; some engines name the exceptions instead.
-REFUSED = frozenset(
-    {"ConditionalCheckFailed", "ConditionalCheckFailedException", "DuplicateItem", "DuplicateItemException"}
-)
+# By the stems of codes: a statement, a reason and some engines name the same trouble with another ending.
+# The key exists, or the condition failed.
+REFUSED = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
 # botocore retries throttling and network trouble by itself, but neither conflicts nor what a single statement met.
-CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "TransactionConflict"})
-THROTTLES = frozenset(
-    {
-        "ProvisionedThroughputExceeded",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "ThrottlingError",
-        "ThrottlingException",
-        "InternalServerError",
-    }
-)
+CONFLICTS = frozenset({"TransactionConflict", "TransactionInProgress"})
+THROTTLES = frozenset({"ProvisionedThroughputExceeded", "RequestLimitExceeded", "Throttling", "InternalServer"})
 # The form of a statement is not known here, or this caller may not use it: the same change by itself may do.
-UNTAKEN = frozenset(
-    {"ValidationError", "ValidationException", "AccessDenied", "AccessDeniedException", "UnknownOperationException"}
-)
+UNTAKEN = frozenset({"Validation", "AccessDenied", "UnknownOperation"})
+
+
+def stem(code: str) -> str:
+    """
+    >>> {stem(code) for code in ("Throttling", "ThrottlingError", "ThrottlingException")}
+    {'Throttling'}
+    """
+    return code.removesuffix("Exception").removesuffix("Error")
 
 
 def statement_answer(error: Any, *, was_repeated: bool = False) -> Exception | None:
@@ -237,12 +230,13 @@ def statement_answer(error: Any, *, was_repeated: bool = False) -> Exception | N
     if not error:
         return None
     code, message = error["Code"], error.get("Message", "no message")
-    if code in REFUSED:
+    kind = stem(code)
+    if kind in REFUSED:
         # Some engines tell what is stored; AWS does not, so nobody may know it from here.
         return ConditionFailed(None, was_repeated=was_repeated)
-    if code in CONFLICTS | THROTTLES:
+    if kind in CONFLICTS | THROTTLES:
         return StoreUnavailableError(f"a statement was refused with {code} on every try")
-    if code in UNTAKEN:
+    if kind in UNTAKEN:
         return StatementRefused(f"{code}: {message}")
     return StoreError(f"{code}: {message}")
 

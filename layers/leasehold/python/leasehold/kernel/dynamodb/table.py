@@ -19,6 +19,7 @@ from leasehold.kernel.dynamodb.expressions import (
     insert_statement,
     key_condition,
     statement_answer,
+    stem,
     to_item,
     update_statement,
     write_request,
@@ -91,7 +92,7 @@ class DynamoTable:
             "get_item",
             {"TableName": self._names.of(key.table), "Key": to_item(key.attributes), "ConsistentRead": True},
         )
-        return from_item(answer["Item"]) if "Item" in answer else None
+        return _found(answer, "Item")
 
     def get_many(self, keys: Sequence[Key]) -> list[Record]:
         batches = batched(dict.fromkeys(keys), KEYS_PER_BATCH)
@@ -111,25 +112,22 @@ class DynamoTable:
         where: Sequence[Condition] = (),
         consistent: bool = True,
     ) -> Page:
-        request = {
-            **self._range(table, partition, index, first, last, where=where),
-            "Limit": limit,
-            "ScanIndexForward": not newest_first,
-        }
+        chosen = key_condition(_names(table, index), partition, first, last, where)
+        request = {**self._source(table, index), **chosen, "Limit": limit, "ScanIndexForward": not newest_first}
         if index is None and consistent:
             request["ConsistentRead"] = True
         if after is not None:
-            cursor_names = {*table.key, *((index.partition, index.sort) if index else ())}
+            cursor_names = {*table.key, *_names(table, index)}
             request["ExclusiveStartKey"] = to_item({name: after[name] for name in cursor_names})
         answer = self._call("query", request)
-        last_key = answer.get("LastEvaluatedKey")
-        return Page([from_item(item) for item in answer["Items"]], from_item(last_key) if last_key else None)
+        return Page([from_item(item) for item in answer["Items"]], _found(answer, "LastEvaluatedKey"))
 
     def count(
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
     ) -> int:
         counted = 0
-        for answer in self._pages("query", {**self._range(table, partition, index, None, last), "Select": "COUNT"}):
+        chosen = key_condition(_names(table, index), partition, None, last)
+        for answer in self._pages("query", {**self._source(table, index), **chosen, "Select": "COUNT"}):
             counted += answer["Count"]
             if counted >= limit:
                 break
@@ -220,20 +218,8 @@ class DynamoTable:
                 failed[position] = current
         return failed
 
-    def _range(
-        self,
-        table: TableDefinition,
-        partition: str,
-        index: Index | None,
-        first: str | None,
-        last: str | None,
-        *,
-        where: Sequence[Condition] = (),
-    ) -> Request:
-        names = (index.partition, index.sort) if index else (table.key[0], table.key[1])
-        chosen = key_condition((names[0], partition), names[1], first, last, where)
-        request = {"TableName": self._names.of(table), **chosen}
-        return {**request, "IndexName": index.name} if index else request
+    def _source(self, table: TableDefinition, index: Index | None) -> Request:
+        return {"TableName": self._names.of(table), **({"IndexName": index.name} if index else {})}
 
     def _get_batch(self, keys: Sequence[Key]) -> list[Record]:
         wanted: dict[str, Any] = {}
@@ -260,13 +246,8 @@ class DynamoTable:
         return None
 
     def _execute(self, statements: Sequence[Request]) -> list[Exception | None]:
-        answers: list[Exception | None] = []
-        for batch in batched(statements, STATEMENTS_PER_BATCH):
-            try:
-                answers += self._execute_batch(batch)
-            except StatementRefused as refused:
-                answers += [refused] * len(batch)
-        return answers
+        batches = batched(statements, STATEMENTS_PER_BATCH)
+        return [answer for batch in batches for answer in self._execute_batch(batch)]
 
     def _execute_batch(self, statements: Sequence[Request]) -> list[Exception | None]:
         answers: list[Exception | None] = [None] * len(statements)
@@ -275,6 +256,8 @@ class DynamoTable:
             request = {"Statements": [statements[position] for position in waiting]}
             try:
                 answered = self._call("batch_execute_statement", request)
+            except StatementRefused as refused:
+                return [refused] * len(statements)
             except StoreUnavailableError:
                 if attempt == 0:
                     raise
@@ -303,14 +286,13 @@ class DynamoTable:
             except ClientError as error:
                 code = error.response["Error"]["Code"]
                 if code == "ConditionalCheckFailedException":
-                    item: Any = error.response.get("Item")
-                    current, was_repeated = from_item(item) if item else None, _was_repeated(error.response)
-                    raise ConditionFailed(current, was_repeated=was_repeated) from None
+                    current = _found(error.response, "Item")
+                    raise ConditionFailed(current, was_repeated=_was_repeated(error.response)) from None
                 if code == "TransactionCanceledException":
                     _raise_if_refused(error, own)
-                elif operation in {"batch_execute_statement", "execute_transaction"} and code in UNTAKEN:
+                elif operation in {"batch_execute_statement", "execute_transaction"} and stem(code) in UNTAKEN:
                     raise StatementRefused(f"{code}: {error.response['Error'].get('Message', '')}") from error
-                elif code not in CONFLICTS:
+                elif stem(code) not in CONFLICTS:
                     raise _translated(error, code, self.name) from error
                 last = error
             except (HTTPClientError, BotoCoreError) as error:
@@ -324,6 +306,15 @@ class DynamoTable:
             self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._random_source() / 2))
 
 
+def _names(table: TableDefinition, index: Index | None) -> tuple[str, ...]:
+    return (index.partition, index.sort) if index else table.key
+
+
+def _found(answer: Any, name: str) -> Record | None:
+    item = answer.get(name)
+    return from_item(item) if item else None
+
+
 def _was_repeated(response: Any) -> bool:
     """Whether botocore sent the call more than once: a try whose answer was lost may have had its effect."""
     return bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
@@ -333,10 +324,10 @@ def _raise_if_refused(error: ClientError, own: int) -> None:
     """Raise if a condition failed; return if the transaction only met another one and may be tried again."""
     reasons: list[Any] = error.response.get("CancellationReasons", [])
     said = {at: reason for at, reason in enumerate(reasons) if reason.get("Code", "None") != "None"}
-    failed = {at: reason.get("Item") for at, reason in said.items() if at < own and reason["Code"] in REFUSED}
+    failed = {at: _found(each, "Item") for at, each in said.items() if at < own and stem(each["Code"]) in REFUSED}
     if failed:
-        raise TransactionCancelled({at: from_item(item) if item else None for at, item in failed.items()}) from None
-    trouble = {at: reason for at, reason in said.items() if reason["Code"] not in CONFLICTS | THROTTLES}
+        raise TransactionCancelled(failed) from None
+    trouble = {at: reason for at, reason in said.items() if stem(reason["Code"]) not in CONFLICTS | THROTTLES}
     theirs = {at - own: f"{each['Code']}: {each.get('Message', '')}" for at, each in trouble.items() if at >= own}
     if theirs:
         raise TransactionRefusedError(theirs) from None
@@ -348,7 +339,7 @@ def _raise_if_refused(error: ClientError, own: int) -> None:
 def _translated(error: ClientError, code: str, table: str) -> StoreError:
     message = error.response["Error"].get("Message", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    if code in THROTTLES or status >= 500:
+    if stem(code) in THROTTLES or status >= 500:
         return StoreUnavailableError(f"table {table!r} is overloaded: {code}: {message}")
     if code == "ResourceNotFoundException":
         return StoreError(f"table {table!r} does not exist here. Deploy the stacks, or check region and endpoint.")
