@@ -146,7 +146,7 @@ def test_each_resume_asks_the_stream_for_a_poller(world: World) -> None:
         world.operator.halt(reason="bad deploy")
         world.clock.advance(timedelta(seconds=1))
         world.operator.resume()
-        seen.append(world.table.get(partitions.control(partitions.RESUMED)))
+        seen.append(world.table.get(partitions.control("resumed")))
 
     assert [each is not None and each["wake"] for each in seen] == [True, True]
     # The stream shows what has changed: two resumes leave two different records.

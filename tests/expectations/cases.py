@@ -114,11 +114,8 @@ class Site:
             self.client.execute_transaction(**request)
         except ClientError as error:
             reasons: Any = error.response.get("CancellationReasons") or []
-            code, is_refused = (
-                error.response["Error"]["Code"],
-                any(stem(each.get("Code", "")) in REFUSED for each in reasons),
-            )
-            return (code, "refused") if is_refused else code
+            code, said = error.response["Error"]["Code"], {stem(each.get("Code", "")) for each in reasons}
+            return (code, "refused") if said & REFUSED else code
         return "made"
 
     def read_batch(self, *names: str) -> Any:

@@ -107,7 +107,7 @@ def test_the_audit_record_of_the_largest_payload_fits_too(filling):
     audit_entry = audit_entry_of(
         "template#" + "n" * 64, "create", says, queue.services, by="b" * 256, reason="r" * MAX_REASON_BYTES
     )
-    put, _ = audited(audit_entry, "h" * 64)
+    put = audited(audit_entry, "h" * 64)
 
     assert size_of(to_item(put.item)) < LIMIT
     assert "sha256" in audit_entry.details

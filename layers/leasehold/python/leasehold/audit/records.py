@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 ALL = "audit"
 # What is recorded where nobody said why.
 NO_REASON = "no reason given"
-# What a head says of the last entry.
-_SAID = ("action", "by", "at", "reason", "details", "previous", "head")
 # As fine as a date is written.
 _ONE_STEP = timedelta(milliseconds=1)
 
@@ -166,15 +164,17 @@ class Audits:
         if found is not None:
             self._insert(last_entry_of(found))
             audit_entry = replace(audit_entry, at=max(audit_entry.at, from_text(cast("str", found["at"])) + _ONE_STEP))
-        record, head = audited(audit_entry, previous)
-        said: Record = {**{name: record.record[name] for name in _SAID}, "entry_id": audit_entry.audit_entry_id}
+        record = audited(audit_entry, previous)
+        # The head says the same, but is in no lane.
+        said = {name: value for name, value in record.record.items() if name not in {"ended_lane", "ended_key"}}
+        said["entry_id"] = audit_entry.audit_entry_id
         unmoved = (Equals("head", previous),) if previous else (key.is_absent,)
         move = Put(key=key, record=said) if is_first else Update(key=key, conditions=unmoved, sets=said)
-        return Audit(record, move, head, request_token(audit_entry.target, audit_entry.audit_entry_id))
+        token = request_token(audit_entry.target, audit_entry.audit_entry_id)
+        return Audit(record, move, cast("str", said["head"]), token)
 
     def _insert(self, entry: AuditRecord) -> None:
-        record, _ = audited(entry.audit_entry, entry.previous)
-        (answer,) = self._table.insert_many([record])
+        (answer,) = self._table.insert_many([audited(entry.audit_entry, entry.previous)])
         if answer is not None and not isinstance(answer, ConditionFailed):
             raise answer
 
@@ -205,32 +205,23 @@ class Audits:
                 yield head_of_record(record)
 
 
-def audited(audit_entry: AuditEntry, previous: str) -> tuple[Put, str]:
-    """The record of a audit entry, and the head of its target's chain from then on."""
-    head = head_of(audit_entry, previous)
+def audited(audit_entry: AuditEntry, previous: str) -> Put:
+    """The record of an audit entry, with the head of its target's chain from then on."""
     at = to_text(audit_entry.at)
     record: Record = {
         **_CODEC.record(audit_entry),
         "previous": previous,
-        "head": head,
+        "head": head_of(audit_entry, previous),
         "ended_lane": ALL,
         "ended_key": f"{at}#{audit_entry.audit_entry_id}",
     }
-    return Put(key=audit_key(audit_entry.target, at, audit_entry.audit_entry_id), record=record), head
+    return Put(key=audit_key(audit_entry.target, at, audit_entry.audit_entry_id), record=record)
 
 
 def head_of(audit_entry: AuditEntry, previous: str) -> str:
     """A hash over the entry and the head before it: a record that is changed, removed or moved breaks the chain."""
-    said = [
-        audit_entry.target,
-        audit_entry.audit_entry_id,
-        audit_entry.action,
-        audit_entry.by,
-        to_text(audit_entry.at),
-        audit_entry.reason,
-        audit_entry.details,
-        previous,
-    ]
+    # The action, by, at, reason and details, for ever in the order of the fields.
+    said = [audit_entry.target, audit_entry.audit_entry_id, *_CODEC.record(audit_entry).values(), previous]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 

@@ -51,18 +51,15 @@ def from_millis(millis: int) -> datetime:
 
 JobId = NewType("JobId", str)
 
-SHARD_BITS = 8
-MAX_SHARDS = 1 << SHARD_BITS
-CODE_BITS = 16
+MAX_SHARDS = 256
 RANDOM_BITS = 50
 # Jobs of a deployment that does not isolate its types: all of them share the partition `job`.
 NOT_ISOLATED = 0
 # The system's own jobs, such as deliveries of webhooks: no partition of users' jobs has their prefix.
-SYSTEM_CODE = (1 << CODE_BITS) - 1
+SYSTEM_CODE = 0xFFFF
 SYSTEM_SHARD = 0
 
 _VERSION = 8
-_VARIANT = 0b10
 _LATEST_MILLIS = to_millis(LATEST)
 _RANDOM_TAIL_BITS = 48
 
@@ -104,9 +101,9 @@ def make_job_id(scheduled_for: datetime, partition: JobPartition, random_bits: i
     if not 0 <= shard < MAX_SHARDS:
         raise InvalidOptionError(shard, "there is no such shard", f"Choose a shard from 0 to {MAX_SHARDS - 1}.")
     first, tail = divmod(random_bits, 1 << _RANDOM_TAIL_BITS)
-    high = to_millis(scheduled_for) << 16 | _VERSION << 12 | shard << 4 | code >> 12
-    low = _VARIANT << 14 | first << 12 | code & 0xFFF
-    return JobId(str(uuid.UUID(int=high << 64 | low << _RANDOM_TAIL_BITS | tail)))
+    at, of_type = f"{to_millis(scheduled_for):012x}", f"{code:04x}"
+    # The first of the random bits stand beside those of the variant, which makes this digit 8, 9, a or b.
+    return JobId(f"{at[:8]}-{at[8:]}-{_VERSION}{shard:02x}{of_type[0]}-{8 | first:x}{of_type[1:]}-{tail:012x}")
 
 
 def derive_job_id(scheduled_for: datetime, partition: JobPartition, *origin: str) -> JobId:

@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from leasehold.schemas.payload_models import PayloadModel
 
 
+# What is written with a resume, for the stream to start a poller.
+RESUMED = "resumed"
+
+
 class Operator:
     """Acts on a queue. Who does, as AWS knows them, is recorded with everything it does.
 
@@ -230,7 +234,7 @@ def _resumed(seen: Switch, lifted: Switch) -> list[Change]:
     """Lift the halt that was seen, and have the stream start a poller for all that fell due meanwhile."""
     lift = Delete(key=partitions.control(partitions.HALT), conditions=(Equals("at", to_text(seen.at)),))
     woken: Record = {**_record(lifted), "wake": True}
-    return [lift, Put(key=partitions.control(partitions.RESUMED), record=woken, conditions=())]
+    return [lift, Put(key=partitions.control(RESUMED), record=woken, conditions=())]
 
 
 def _switch_of(entry: AuditEntry) -> Switch:

@@ -69,4 +69,4 @@ def write_schema(job_type: str, schema: PayloadSchema, table: Table) -> bool:
 
 def schema_key(job_type: str) -> Key:
     """What a type's handler said about its payloads."""
-    return partitions.control(partitions.SCHEMA + job_type)
+    return partitions.control(f"schema#{job_type}")
