@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold.console.server import ConsoleServer
 from tests.console.browser import MISSING, chromium
+from tests.console.serving import serving
 from tests.console.working_queue import WorkingQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, ConsoleMessage, Page
+
+    from leasehold.console.server import ConsoleServer
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def working() -> Iterator[WorkingQueue]:
 
 @pytest.fixture
 def console(working: WorkingQueue) -> Iterator[ConsoleServer]:
-    with ConsoleServer(working.services, port=0) as server:
+    with serving(working.services) as server:
         yield server
 
 

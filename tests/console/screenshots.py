@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 from playwright.sync_api import sync_playwright
 from pydantic import BaseModel, Field
 
-from leasehold.console.server import ConsoleServer
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.ports import KnownIdentity
@@ -19,6 +18,7 @@ from leasehold.schemas.records import PayloadSchema, digest_of, write_schema
 from leasehold.schemas.shape import shape_of
 from leasehold.testing import FakeClock, LeaseholdTest
 from tests.console.browser import MISSING, chromium
+from tests.console.serving import serving
 from tests.console.working_queue import OPERATOR
 from tests.handlers import handler_that
 
@@ -138,7 +138,7 @@ def take_all(browser: Browser) -> None:
     morning = Morning()
     morning.work()
     dead = next(iter(morning.operator.dead_letters())).id
-    with ConsoleServer(morning.services, port=0) as console:
+    with serving(morning.services) as console:
         for scheme in ("light", "dark"):
             page = open_page(browser, console.url, morning.clock.now(), WIDE, scheme)
             take(page, f"{console.address}/#/overview", f"overview-{scheme}")

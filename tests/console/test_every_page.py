@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from playwright.sync_api import expect
 
-from leasehold.console.server import ConsoleServer
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry
+from tests.console.serving import serving
 from tests.console.test_hostile_values import HOSTILE, hostile_handler
 from tests.console.working_queue import OPERATOR, WorkingQueue
 
@@ -73,7 +73,7 @@ def _furnish(working: WorkingQueue) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, things: tuple[WorkingQueue, dict[str, str]]) -> Iterator[Page]:
-    with ConsoleServer(things[0].services, name=f"leasehold-{LONG}", port=0) as server:
+    with serving(things[0].services, name=f"leasehold-{LONG}") as server:
         context = browser.new_context(locale="en-GB", timezone_id="UTC", reduced_motion="reduce")
         context.set_default_timeout(15_000)
         opened = context.new_page()

@@ -24,7 +24,7 @@ def door(console: ConsoleServer) -> Door:
 
 
 def test_it_listens_on_the_loopback_interface_only(console: ConsoleServer):
-    assert console._server.server_address[0] == "127.0.0.1"
+    assert console.server_address[0] == "127.0.0.1"
     elsewhere = socket.gethostbyname(socket.gethostname())
     if not elsewhere.startswith("127."):
         with pytest.raises(ConnectionRefusedError):

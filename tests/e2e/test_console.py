@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.console.server import ConsoleServer
 from leasehold.kernel.transitions import JobStatus
 from tests.console.knocking import Door
+from tests.console.serving import serving
 from tests.local_stack import LOCAL_AWS
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ PAYLOAD = {"user_id": "u1", "source": {"name": "Ada"}, "target": {}}
 
 
 def test_a_job_that_the_console_enqueues_runs_and_is_recorded_as_whom_aws_says_it_is(local_stack: LocalStack) -> None:
-    with ConsoleServer(local_stack.queue.services, name="local", port=0) as console:
+    with serving(local_stack.queue.services, name="local") as console:
         door = Door(console)
         keys = door.keys()
         made = door.document("POST", "/api/jobs", keys, {"job_type": "user_sync", "payload": PAYLOAD, "reason": "e2e"})

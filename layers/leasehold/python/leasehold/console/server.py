@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from leasehold.console.console import Console
 from leasehold.console.exchange import Request, problem
@@ -29,15 +28,18 @@ _TOO_LARGE = problem(413, "too_large", f"A request has a Content-Length of at mo
 _LOOK_EVERY_SECONDS = 0.05
 
 
-class ConsoleServer:
+class ConsoleServer(ThreadingHTTPServer):
     """Acts in the name of the services' own identity: that of the operator who started it.
 
     name: as operators call the queue; without one, the name of its table stands there.
     open_roots: the archive of audit roots in a bucket, which a verification reads too.
 
-    >>> with ConsoleServer(queue.services, name="dev", port=0) as server:    # doctest: +SKIP
-    ...     print(server.url)
+    >>> server = ConsoleServer(queue.services, name="dev", port=0)           # doctest: +SKIP
+    >>> print(server.url)                                                    # doctest: +SKIP
+    >>> server.serve_forever()                                               # doctest: +SKIP
     """
+
+    daemon_threads = True
 
     def __init__(
         self,
@@ -48,16 +50,15 @@ class ConsoleServer:
         open_roots: Callable[[str], Archive] | None = None,
     ) -> None:
         try:
-            self._server = _Server((HOST, port), _Handler)
+            super().__init__((HOST, port), _Handler)
         except OSError as error:
             raise ServerUnavailableError(
                 "the console", f"port {port} cannot be used ({error.strerror})", "Choose another: --port 0 finds one."
             ) from None
-        self.port: int = self._server.server_address[1]
+        self.port: int = self.server_address[1]
         self.name = name or services.store.table.name
         self._guard = Guard(port=self.port)
-        self._server.console = Console(services, self._guard, name=self.name, open_roots=open_roots)
-        self._thread = threading.Thread(target=self.serve_forever, name="leasehold-console", daemon=True)
+        self.console = Console(services, self._guard, name=self.name, open_roots=open_roots)
 
     @property
     def address(self) -> str:
@@ -68,24 +69,11 @@ class ConsoleServer:
         """What the operator opens, once or again. Whoever knows it may act: it is shown to nobody else."""
         return f"{self.address}/#token={self._guard.secret}"
 
-    def serve_forever(self) -> None:
+    def serve_forever(self, poll_interval: float = _LOOK_EVERY_SECONDS) -> None:
         try:
-            self._server.serve_forever(_LOOK_EVERY_SECONDS)
+            super().serve_forever(poll_interval)
         finally:
-            self._server.server_close()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    console: Console
+            self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
         # Browsers hang up on what they no longer need.
@@ -96,7 +84,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _SILENT_FOR_SECONDS
-    server: _Server
+    server: ConsoleServer
 
     def _answer(self) -> None:
         request = self._request()
