@@ -37,7 +37,7 @@ BACKUP = {
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     given: list[str] = []
-    monkeypatch.setattr("leasehold.functions.registry_publisher._answer", lambda *answer: given.append(answer[2]))
+    monkeypatch.setattr("leasehold.functions.registry_publisher._answer", lambda *answer: given.append(answer[1]))
     return given
 
 

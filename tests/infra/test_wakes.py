@@ -9,7 +9,7 @@ import pytest
 
 from infra.environments import ENVIRONMENTS
 from leasehold.aws.polling import Wake
-from leasehold.functions.dead_letter_reporter import is_sweep
+from leasehold.functions.dead_letter_reporter import SWEEP
 from leasehold.pollers.waiting import WaitingSettings
 from leasehold.telemetry import TICK
 from tests.infra.cloudformation import Resolver
@@ -104,7 +104,7 @@ def test_the_sweep_comes_each_hour_and_is_known_as_one(stage: str) -> None:
 
     assert sweep["ScheduleExpression"] == "rate(1 hour)"
     assert sweep["Target"]["Arn"].endswith(f":function:leasehold-{stage}-dead-letter-reporter")
-    assert is_sweep(json.loads(sweep["Target"]["Input"]))
+    assert json.loads(sweep["Target"]["Input"])["source"] == SWEEP
 
 
 @everywhere

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leasehold.kernel.keys import LATEST, Due, Priority, due_until, position_at, run_lane
 from leasehold.kernel.lanes import SERVICE_LANE, hold_lane, is_hold_lane, lanes_by_priority
-from leasehold.operate.order import keys_after, keys_before
+from leasehold.operate.order import keys_beside
 from tests.strategies import dues, instants, job_ids, positions
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
@@ -63,7 +63,9 @@ def test_the_keys_before_and_after_a_place_are_those_of_the_same_time_with_anoth
 ):
     at = due.at if is_simultaneous else due.at - timedelta(milliseconds=1)
     key = Due(at, position, item_id).key
-    (first_before, last_before), (first_after, last_after) = keys_before(due), keys_after(due)
+    (first_before, last_before), (first_after, last_after) = (
+        keys_beside(due, is_before=each) for each in (True, False)
+    )
 
     assert (first_before <= key <= last_before) == (is_simultaneous and position < due.position)
     assert (first_after <= key <= last_after) == (is_simultaneous and position > due.position)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.names import HELPER_SOURCE
 from leasehold.aws.polling import Polling, Wake
-from leasehold.functions.dead_letter_reporter import batch_answer, new_dead_letters
+from leasehold.functions.dead_letter_reporter import new_dead_letters
 from leasehold.kernel.errors import DispatchError, LeaseholdError
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.ports import handovers_in
@@ -126,7 +126,7 @@ class Functions:
     def _report(self, process: Process, event: dict[str, Any]) -> None:
         dead_letters = new_dead_letters(event)
         untaken = report_dead_letters([job_id for _, job_id in dead_letters], process.services)
-        if batch_answer(dead_letters, untaken)["batchItemFailures"]:
+        if any(job_id in untaken for _, job_id in dead_letters):
             self.start("reporter", event, 5.0)
 
 

@@ -73,10 +73,8 @@ class Access:
 
     def to_text(self) -> str:
         """As the function finds it in its environment."""
-        document: dict[str, object] = {"roles": {label: list(names) for label, names in self.roles.items()}}
-        if self.jwt is not None:
-            document["jwt"] = asdict(self.jwt)
-        return json.dumps(document, separators=(",", ":"))
+        said = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps(said, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str) -> Access:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 from aws_lambda_powertools import Logger
@@ -22,10 +22,9 @@ from leasehold.lean import dataclass
 from leasehold.pool import threads_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from functools import _lru_cache_wrapper
 
-    from leasehold.aws.caller import LambdaCaller
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from leasehold.kernel.job_type import JobType
     from leasehold.limits.seating import Waker
@@ -116,14 +115,11 @@ def _waker_of(settings: Settings) -> Waker | None:
 class _Caller:
     """Calls handlers directly, which most containers are never asked for."""
 
-    def __init__(self) -> None:
-        self._caller: LambdaCaller | None = None
-
-    def call(self, run: DirectRun, job_type: JobType) -> DirectAnswer:
+    @cached_property
+    def call(self) -> Callable[[DirectRun, JobType], DirectAnswer]:
         from leasehold.aws.caller import LambdaCaller
 
-        self._caller = self._caller or LambdaCaller()
-        return self._caller.call(run, job_type)
+        return LambdaCaller().call
 
 
 def worker_id(context: LambdaContext) -> str:

@@ -59,8 +59,20 @@ def named(
     granted = _granted(given)
     if queue_name in granted:
         return granted[queue_name]
+    from botocore.exceptions import ClientError
+
     client = (open_client or boto3_client())("ssm", endpoint_url=endpoint_url, region_name=region_name)
-    return _published(queue_name, client)
+    name = variables.discovery_parameter(queue_name)
+    try:
+        value = client.get_parameter(Name=name)["Parameter"]["Value"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ParameterNotFound":
+            raise QueueNotFoundError(queue_name, name) from None
+        raise StoreError(f"{name} cannot be read: {error}. Allow it: jobs.grant_discover(...).") from error
+    address = _address(queue_name, value)
+    if address is None:
+        raise InvalidOptionError(queue_name, f"the parameter {name} is no queue's", "Use another queue_name.")
+    return address
 
 
 def tables_of(queue_name: str | None, **where: Any) -> TableNames:
@@ -78,22 +90,6 @@ def all_published(client: Any) -> list[QueueAddress]:
             address = _address(queue_name, each["Value"])
             found += [address] if address else []
     return sorted(found, key=lambda each: each.queue_name)
-
-
-def _published(queue_name: str, client: Any) -> QueueAddress:
-    from botocore.exceptions import ClientError
-
-    name = variables.discovery_parameter(queue_name)
-    try:
-        value = client.get_parameter(Name=name)["Parameter"]["Value"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "ParameterNotFound":
-            raise QueueNotFoundError(queue_name, name) from None
-        raise StoreError(f"{name} cannot be read: {error}. Allow it: jobs.grant_discover(...).") from error
-    address = _address(queue_name, value)
-    if address is None:
-        raise InvalidOptionError(queue_name, f"the parameter {name} is no queue's", "Use another queue_name.")
-    return address
 
 
 def _granted(given: Mapping[str, str]) -> dict[str, QueueAddress]:

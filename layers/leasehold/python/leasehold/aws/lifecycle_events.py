@@ -42,14 +42,10 @@ def _name_of(old: Job | None, new: Job) -> str | None:
     if new.status is old.status:
         return None
     match new.status:
-        case JobStatus.COMPLETED:
-            return "job.completed"
-        case JobStatus.FAILED:
-            return "job.failed"
+        case JobStatus.COMPLETED | JobStatus.FAILED | JobStatus.CANCELLED:
+            return f"job.{new.status}"
         case JobStatus.DEAD_LETTER:
             return "job.dead_lettered"
-        case JobStatus.CANCELLED:
-            return "job.cancelled"
         case JobStatus.PENDING:
             return None  # given back, or snoozed
         case _:

@@ -73,19 +73,15 @@ class SentryReporter:
         return dropped is None
 
     def _connected(self, dsn: str) -> Client:
-        if self._client is None or self._client[0] != dsn:
-            self._client = (dsn, self._connect(dsn))
-            self._rests_until = float("-inf")
-        return self._client[1]
-
-    def _connect(self, dsn: str) -> Client:
+        if self._client is not None and self._client[0] == dsn:
+            return self._client[1]
         from sentry_sdk import Client
         from sentry_sdk.scrubber import EventScrubber
 
         from leasehold.aws.sentry_event import KnownOutcomeTransport
 
         # Personal data is off unless asked for; naming that option, too, has become a warning in the SDK.
-        return Client(
+        client = Client(
             dsn=dsn,
             transport=KnownOutcomeTransport,
             default_integrations=False,
@@ -101,6 +97,9 @@ class SentryReporter:
             release=self._release,
             server_name="",
         )
+        self._client = (dsn, client)
+        self._rests_until = float("-inf")
+        return client
 
     def _send(self, client: Client, event: dict[str, Any]) -> str | None:
         """Send an event; returns why it was dropped, None if it was not."""

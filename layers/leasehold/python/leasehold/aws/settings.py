@@ -12,7 +12,7 @@ from leasehold.lean import dataclass
 from leasehold.telemetry import NAMESPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _MEMORY = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE"
 _DEFAULT_MEMORY = 512
@@ -56,8 +56,8 @@ class Settings:
             jobs_table=required(variables.JOBS_TABLE, given),
             dead_letters_table=required(variables.DEAD_LETTERS_TABLE, given),
             metrics_per_type=given.get(variables.METRICS_PER_TYPE) == "true",
-            poll_interval=_seconds(variables.POLL_INTERVAL, given),
-            poll_limit=_whole_number(variables.POLL_LIMIT, given),
+            poll_interval=_parsed(variables.POLL_INTERVAL, given, _seconds, "a number of seconds"),
+            poll_limit=_parsed(variables.POLL_LIMIT, given, _counting, "a whole number above 0"),
             memory_mb=int(given.get(_MEMORY) or _DEFAULT_MEMORY),
             **{"schedule_function": _itself(given), **said},
         )
@@ -80,22 +80,23 @@ def _itself(given: Mapping[str, str]) -> str | None:
     return f"arn:{partition}:lambda:{region}:{account}:function:{name}"
 
 
-def _seconds(name: str, given: Mapping[str, str]) -> timedelta | None:
+def _parsed[T](name: str, given: Mapping[str, str], parse: Callable[[str], T], what: str) -> T | None:
     value = given.get(name)
     if not value:
         return None
     try:
-        return timedelta(seconds=float(value))
+        return parse(value)
     except ValueError:
-        raise InvalidOptionError(value, f"{name} is not a number of seconds", "Correct it, or deploy again.") from None
+        raise InvalidOptionError(value, f"{name} is not {what}", "Correct it, or deploy again.") from None
 
 
-def _whole_number(name: str, given: Mapping[str, str]) -> int | None:
-    value = given.get(name)
-    if not value:
-        return None
+def _seconds(value: str) -> timedelta:
+    return timedelta(seconds=float(value))
+
+
+def _counting(value: str) -> int:
     if not value.isdecimal() or not int(value):
-        raise InvalidOptionError(value, f"{name} is not a whole number above 0", "Correct it, or deploy again.")
+        raise ValueError(value)
     return int(value)
 
 

@@ -68,7 +68,12 @@ class StoredText[T]:
 
         action = "secretsmanager:GetSecretValue" if self._secret else "ssm:GetParameter"
         try:
-            text = self._text()
+            if self._secret:
+                answer = self._make_client("secretsmanager").get_secret_value(SecretId=self._secret)
+                text = str(answer.get("SecretString", ""))
+            else:
+                answer = self._make_client("ssm").get_parameter(Name=self._parameter, WithDecryption=True)
+                text = str(answer["Parameter"]["Value"])
         except (BotoCoreError, ClientError) as error:
             if isinstance(error, ClientError) and error.response["Error"]["Code"] in _NOT_THERE:
                 return None
@@ -76,10 +81,3 @@ class StoredText[T]:
                 place, f"{self._what} cannot be read ({error})", f"Create it, and allow this function {action} on it."
             ) from error
         return self._parse(place, text.strip())
-
-    def _text(self) -> str:
-        if self._secret:
-            answer = self._make_client("secretsmanager").get_secret_value(SecretId=self._secret)
-            return str(answer.get("SecretString", ""))
-        answer = self._make_client("ssm").get_parameter(Name=self._parameter, WithDecryption=True)
-        return str(answer["Parameter"]["Value"])

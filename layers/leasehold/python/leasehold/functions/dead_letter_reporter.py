@@ -13,7 +13,7 @@ from leasehold.kernel.keys import parse_job_id
 from leasehold.operate.reports import report_dead_letters, sweep_unreported
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Mapping
 
     from leasehold.aws.container import LambdaContext
     from leasehold.kernel.keys import JobId
@@ -28,16 +28,14 @@ _container = container_of("dead_letter_reporter")
 
 def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     with _container().serving() as services:
-        if is_sweep(event):
+        if event.get("source") == SWEEP:
             until = services.clock.now() + remaining(context) - RESERVE
             return asdict(sweep_unreported(services, until=until))
         dead_letters = new_dead_letters(event)
         untaken = report_dead_letters([job_id for _, job_id in dead_letters], services)
-        return batch_answer(dead_letters, untaken)
-
-
-def is_sweep(event: Mapping[str, Any]) -> bool:
-    return event.get("source") == SWEEP
+        # Lambda delivers again from the first of these on.
+        failed = [number for number, job_id in dead_letters if job_id in untaken]
+        return {"batchItemFailures": [{"itemIdentifier": number} for number in failed]}
 
 
 def new_dead_letters(event: Mapping[str, Any]) -> list[tuple[str, JobId]]:
@@ -54,11 +52,3 @@ def new_dead_letters(event: Mapping[str, Any]) -> list[tuple[str, JobId]]:
         with suppress(InvalidJobIdError):
             dead_letters.append((change["SequenceNumber"], parse_job_id(key.get("id", {}).get("S"))))
     return dead_letters
-
-
-def batch_answer(
-    dead_letters: Iterable[tuple[str, JobId]], untaken: Collection[JobId]
-) -> dict[str, list[dict[str, str]]]:
-    """What ReportBatchItemFailures expects: Lambda delivers again from the first of these on."""
-    failed = [number for number, job_id in dead_letters if job_id in untaken]
-    return {"batchItemFailures": [{"itemIdentifier": number} for number in failed]}

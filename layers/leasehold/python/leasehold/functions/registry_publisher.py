@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 import urllib.request
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from leasehold.schemas.publish import SAMPLE, waiting_jobs, with_schemas
 from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 
 # IAM shows the rights of a role that was just made with a delay of seconds.
@@ -31,10 +30,15 @@ _LONGEST_REASON = 1000
 
 
 def lambda_handler(event: Mapping[str, Any], _context: object) -> None:
-    with _answered(event, physical_id="leasehold-registry"):
+    """Tells CloudFormation that it succeeded, or why it did not."""
+    try:
         # A deleted stack leaves the registry: jobs that wait keep their settings until it is deployed again.
         if event["RequestType"] != "Delete":
             _publish_once_allowed(event["ResourceProperties"])
+    except Exception as error:
+        _answer(event, "FAILED", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
+        raise
+    _answer(event, "SUCCESS", "")
 
 
 def _publish_once_allowed(properties: Mapping[str, Any]) -> None:
@@ -66,22 +70,11 @@ def _publish(properties: Mapping[str, Any]) -> None:
     deploy([definition_of(name, record) for name, record in schedules.items()], services)
 
 
-@contextmanager
-def _answered(event: Mapping[str, Any], *, physical_id: str) -> Iterator[None]:
-    """Tell CloudFormation that the block succeeded, or why it did not."""
-    try:
-        yield
-    except Exception as error:
-        _answer(event, physical_id, "FAILED", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
-        raise
-    _answer(event, physical_id, "SUCCESS", "")
-
-
-def _answer(event: Mapping[str, Any], physical_id: str, status: str, reason: str) -> None:
+def _answer(event: Mapping[str, Any], status: str, reason: str) -> None:
     body = {
         "Status": status,
         "Reason": reason,
-        "PhysicalResourceId": event.get("PhysicalResourceId", physical_id),
+        "PhysicalResourceId": event.get("PhysicalResourceId", "leasehold-registry"),
         "StackId": event["StackId"],
         "RequestId": event["RequestId"],
         "LogicalResourceId": event["LogicalResourceId"],
@@ -90,5 +83,4 @@ def _answer(event: Mapping[str, Any], physical_id: str, status: str, reason: str
     request = urllib.request.Request(
         event["ResponseURL"], data=json.dumps(body).encode(), method="PUT", headers={"Content-Type": ""}
     )
-    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS):
-        return
+    urllib.request.urlopen(request, timeout=_ANSWER_SECONDS).close()

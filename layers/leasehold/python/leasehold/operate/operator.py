@@ -78,17 +78,17 @@ class Operator:
     def halt(self, *, reason: str = "") -> bool:
         """Stop the whole system: no enqueue, no claim. Running jobs finish. False if it was halted before."""
         entry = self._entry("control#halt", "halt", reason)
-        return self._switch(entry, lambda now: None if now.halt else [halted(_switch_of(entry))])
+        return self._switch(entry, lambda now: None if now.halt else [halted(entry)])
 
     def resume(self, *, reason: str = "") -> bool:
         entry = self._entry("control#halt", "resume", reason)
-        return self._switch(entry, lambda now: _resumed(now.halt, _switch_of(entry)) if now.halt else None)
+        return self._switch(entry, lambda now: _resumed(now.halt, entry) if now.halt else None)
 
     def pause(self, job_type: str, *, reason: str = "") -> bool:
         """Start no more jobs of one type; they can still be enqueued. Its circuit breaker sends no probe either."""
         self._services.deployment.registry().job_type(parse_job_type(job_type))
         entry = self._entry(f"control#type#{job_type}", "pause", reason)
-        paused = Put(key=partitions.pause(job_type), record=_record(_switch_of(entry)))
+        paused = Put(key=partitions.pause(job_type), record=_record(entry))
         return self._switch(entry, lambda now: None if job_type in now.pauses else [paused])
 
     def unpause(self, job_type: str, *, reason: str = "") -> bool:
@@ -225,21 +225,17 @@ def _each_of[Result](results: Iterable[Result], progress: Callable[[int], None] 
     return done
 
 
-def halted(switch: Switch) -> Put:
+def halted(said: Switch | AuditEntry) -> Put:
     """Stop everything, unless it is stopped already."""
-    return Put(key=partitions.control(partitions.HALT), record=_record(switch))
+    return Put(key=partitions.control(partitions.HALT), record=_record(said))
 
 
-def _resumed(seen: Switch, lifted: Switch) -> list[Change]:
+def _resumed(seen: Switch, entry: AuditEntry) -> list[Change]:
     """Lift the halt that was seen, and have the stream start a poller for all that fell due meanwhile."""
     lift = Delete(key=partitions.control(partitions.HALT), conditions=(Equals("at", to_text(seen.at)),))
-    woken: Record = {**_record(lifted), "wake": True}
+    woken: Record = {**_record(entry), "wake": True}
     return [lift, Put(key=partitions.control(RESUMED), record=woken, conditions=())]
 
 
-def _switch_of(entry: AuditEntry) -> Switch:
-    return Switch(by=entry.by, at=entry.at, reason=entry.reason)
-
-
-def _record(switch: Switch) -> Record:
-    return {"by": switch.by, "at": to_text(switch.at), "reason": switch.reason}
+def _record(said: Switch | AuditEntry) -> Record:
+    return {"by": said.by, "at": to_text(said.at), "reason": said.reason}

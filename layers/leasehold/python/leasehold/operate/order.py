@@ -175,7 +175,7 @@ def _neighbour(lane: str, due: Due, services: Services, *, is_before: bool, besi
 
     Entries of the very same position are passed by: only their ids order them, and nothing fits in between.
     """
-    first, last = keys_before(due) if is_before else keys_after(due)
+    first, last = keys_beside(due, is_before=is_before)
     page = services.store.table.query(
         JOBS, lane, index=DUE_INDEX, first=first, last=last, limit=_NEIGHBOURS, newest_first=is_before
     )
@@ -183,28 +183,21 @@ def _neighbour(lane: str, due: Due, services: Services, *, is_before: bool, besi
     return Due.parse(cast("str", others[0]["due_key"])).position if others else None
 
 
-def keys_before(due: Due) -> tuple[str, str]:
-    """The first and the last key of what is due at the same time with a lower position."""
-    return f"{to_text(due.at)}#", f"{to_text(due.at)}#{due.position}#"
-
-
-def keys_after(due: Due) -> tuple[str, str]:
-    """Those of a higher position. `$` sorts after `#` and before every digit: after all of the same position."""
-    return f"{to_text(due.at)}#{due.position}$", f"{to_text(due.at)}$"
+def keys_beside(due: Due, *, is_before: bool) -> tuple[str, str]:
+    """The first and the last key of what is due at the same time with a lower position, or with a higher one."""
+    at = to_text(due.at)
+    # `$` sorts after `#` and before every digit: after all of the same position.
+    return (f"{at}#", f"{at}#{due.position}#") if is_before else (f"{at}#{due.position}$", f"{at}$")
 
 
 def _write(job: Job, anchor: Job, due: Due, services: Services) -> Write:
-    values: dict[str, object] = {"due_key": due, "priority": anchor.priority, "due_lane": _lane(job, anchor)}
-    if values["due_lane"] == anchor.run_lane and needs_wake(due.at, services.clock.now()):
+    # Two jobs that wait in the same lane stay in it; else a poll decides where the moved one waits.
+    lane = anchor.due_lane if anchor.is_held and anchor.due_lane == job.due_lane else anchor.run_lane
+    values: dict[str, object] = {"due_key": due, "priority": anchor.priority, "due_lane": lane}
+    if lane == anchor.run_lane and needs_wake(due.at, services.clock.now()):
         values["wake"] = True
     seen = {"due_key": job.due, "due_lane": job.due_lane}
     return Write(job_id=job.job_id, transition=RESCHEDULE, seen=seen, values=values)
-
-
-def _lane(job: Job, anchor: Job) -> str:
-    """Two jobs that wait in the same lane stay in it; else a poll decides where the moved one waits."""
-    is_shared = anchor.is_held and anchor.due_lane == job.due_lane
-    return anchor.due_lane if is_shared and anchor.due_lane else anchor.run_lane
 
 
 def between(low: str | None, high: str | None) -> str | None:
@@ -216,7 +209,8 @@ def between(low: str | None, high: str | None) -> str | None:
     >>> between("0mjrz3w00", "0mjrz3w01")
     '0mjrz3w00i'
     """
-    low, high = low or "", high or _next_millisecond(low or "")
+    low = low or ""
+    high = high or to_digits(_cut(low, CREATION_WIDTH) + 1, CREATION_WIDTH)
     for width in range(1, MAX_POSITION_LENGTH - _STAMP_WIDTH + 1):
         first, last = _cut(low, width) + 1, _cut(high, width) - 1
         room = last - first + 1
@@ -238,10 +232,6 @@ def _chosen(first: int, last: int, longer: int) -> int:
     if longer > 0:
         return first + aside
     return last - aside if longer < 0 else (first + last) // 2
-
-
-def _next_millisecond(position: str) -> str:
-    return to_digits(_cut(position, CREATION_WIDTH) + 1, CREATION_WIDTH)
 
 
 _ASIDE = 32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -107,7 +108,9 @@ def _alert(dead_letter: DeadLetter, services: Services) -> None:
 
 def _report(dead_letter: DeadLetter, services: Services) -> FailureReport:
     payload = dead_letter.payload
-    names = _reported_fields(dead_letter.job_type, services)
+    names: tuple[str, ...] = ()
+    with suppress(NotDeployedError):
+        names = services.deployment.settings_of(dead_letter.job_type).reported_fields
     return FailureReport(
         job_id=dead_letter.original_job_id,
         job_type=dead_letter.job_type,
@@ -120,10 +123,3 @@ def _report(dead_letter: DeadLetter, services: Services) -> FailureReport:
         runs=dead_letter.runs,
         fields=allowed_fields(payload, names),
     )
-
-
-def _reported_fields(job_type: str, services: Services) -> tuple[str, ...]:
-    try:
-        return services.deployment.settings_of(job_type).reported_fields
-    except NotDeployedError:
-        return ()
