@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from leasehold.admin.job_documents import Document
     from leasehold.kernel.job import Job
-    from leasehold.kernel.jobs import DueJob
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
 
@@ -45,25 +44,23 @@ class Counted(TypedDict):
     is_exact: bool
 
 
-class _Live(NamedTuple):
-    """Jobs in the due index, as far as they were read; of some states there may be more."""
-
-    counted: Counter[tuple[JobStatus, str]]
-    inexact: set[JobStatus]
+# Jobs in the due index, as far as they were read; of some states there may be more.
+type _Live = tuple[Counter[tuple[JobStatus, str]], set[JobStatus]]
 
 
 def count_jobs(services: Services) -> Document:
     """Per status the total, and each type that has such jobs; and the open dead letters."""
     context = QueryContext(services)
-    live = _live(services, context)
+    live, inexact = _live(services, context)
     statuses: dict[JobStatus, dict[str, Counted]] = {status: {} for status in JobStatus}
-    for (status, job_type), value in sorted(live.counted.items()):
-        statuses[status][job_type] = Counted(value=value, is_exact=status not in live.inexact)
+    for (status, job_type), value in sorted(live.items()):
+        statuses[status][job_type] = Counted(value=value, is_exact=status not in inexact)
     if context.registry.ended_index:
         lanes = [(status, job_type) for job_type in JobFilter().types(context.registry) for status in sorted(ENDED)]
-        for (status, job_type), counted in ahead(services.pool, lambda lane: _ended(*lane, services), lanes):
-            if counted["value"]:
-                statuses[status][job_type] = counted
+        count = partial(services.store.table.count, JOBS, index=ENDED_INDEX, limit=COUNT_LIMIT)
+        for (status, job_type), value in ahead(services.pool, lambda lane: count(ended_lane(*lane)), lanes):
+            if value:
+                statuses[status][job_type] = _counted(value)
     return {
         "at": to_text(context.now),
         "statuses": {
@@ -78,44 +75,35 @@ def _total(counted: Collection[Counted]) -> Counted:
     return Counted(value=sum(each["value"] for each in counted), is_exact=all(each["is_exact"] for each in counted))
 
 
-def _ended(status: JobStatus, job_type: str, services: Services) -> Counted:
-    lane = ended_lane(status, job_type)
-    return _counted(services.store.table.count(JOBS, lane, index=ENDED_INDEX, limit=COUNT_LIMIT))
-
-
 def _counted(value: int) -> Counted:
     return Counted(value=value, is_exact=value < COUNT_LIMIT)
 
 
 def _live(services: Services, context: QueryContext) -> _Live:
-    live = _Live(Counter(), set())
+    live, inexact = Counter[tuple[JobStatus, str]](), set[JobStatus]()
     held, is_whole = context.waiting_lanes(None)
     wanted = [*run_lanes(context.registry.shards), *held[:_MOST_LANES]]
-    for _, found in ahead(services.pool, lambda lane: _count_lane(lane, services, context), wanted):
-        live.counted.update(found.counted)
-        live.inexact.update(found.inexact)
+    for _, (found, more) in ahead(services.pool, lambda lane: _count_lane(lane, services, context), wanted):
+        live.update(found)
+        inexact |= more
     if len(held) > _MOST_LANES or not is_whole:
-        live.inexact.update(WAITING)
-    return live
+        inexact |= WAITING
+    return live, inexact
 
 
 def _count_lane(lane: str, services: Services, context: QueryContext) -> _Live:
     """By due time: what runs is due before what is scheduled for later, so it is counted first."""
-    live, cursor = _Live(Counter(), set()), None
+    live, cursor = Counter[tuple[JobStatus, str]](), None
     read = partial(services.store.table.query, JOBS, lane, index=DUE_INDEX, limit=_PAGE)
     for page in islice(pages(read), COUNT_LIMIT // _PAGE):
-        entries = trusted_jobs(map(due_entry, page.records), services)
-        live.counted.update((entry.status, entry.job_type) for entry in entries if _is_counted(entry))
+        for entry in trusted_jobs(map(due_entry, page.records), services):
+            if not entry.status.has_ended and JobFilter().is_of_type(entry.job_type):
+                live[entry.status, entry.job_type] += 1
         cursor = page.cursor
-    if cursor is not None:
-        live.inexact.update(WAITING)
-        if Due.parse(str(cursor["due_key"])).at <= context.leases_over:
-            live.inexact.add(JobStatus.IN_PROGRESS)
-    return live
-
-
-def _is_counted(entry: DueJob) -> bool:
-    return not entry.status.has_ended and JobFilter().is_of_type(entry.job_type)
+    if cursor is None:
+        return live, set()
+    may_run = Due.parse(str(cursor["due_key"])).at <= context.leases_over
+    return live, {*WAITING, *([JobStatus.IN_PROGRESS] if may_run else [])}
 
 
 HOUR = timedelta(hours=1)

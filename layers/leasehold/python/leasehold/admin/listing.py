@@ -17,7 +17,7 @@ from leasehold.admin.pages import (
     fingerprint,
     pointless_cursor,
 )
-from leasehold.admin.planning import plan_of
+from leasehold.admin.planning import DEDUP_KEY, plan_of
 from leasehold.admin.scanning import TABLE_ORDER, QueryContext, read_page
 from leasehold.kernel import partitions
 from leasehold.kernel.job import Job, job_of
@@ -55,9 +55,11 @@ def list_jobs(wanted: JobFilter, services: Services, *, limit: object, cursor: s
     plan = plan_of(wanted, context.registry)
     builder = _PageBuilder(wanted, context, most)
     end = builder.fill(plan.stages, start) if wanted.group_id is None else builder.fill_with_members(start.below)
-    scan = builder.scan
+    scan, jobs = builder.scan, builder.jobs()
+    if plan is DEDUP_KEY and scan is not None and scan.source is TABLE_ORDER:
+        jobs = _without_key_holders(jobs, services)
     return Page(
-        items=tuple(builder.jobs()),
+        items=tuple(jobs),
         cursor=None if end is None else encode_cursor(end, wanted.fingerprint),
         order=plan.order if scan is None else scan.source.order,
         is_ordered=plan.is_ordered(wanted, context),
@@ -80,7 +82,6 @@ class _PageBuilder:
     searched: int = 0
     # The last that was read.
     scan: IndexScan | None = None
-    stage: Stage | None = None
 
     def fill(self, stages: Sequence[Stage], start: Position) -> Position | None:
         """Gather what the page has room for; returns where the next one starts, None if the listing is over."""
@@ -96,7 +97,7 @@ class _PageBuilder:
                 if below is not None and not scan.is_position(below):
                     raise pointless_cursor(below)
                 if self._can_read(scan):
-                    self.scan, self.stage = scan, stage
+                    self.scan = scan
                     below = self._read(scan, below)
                     if below is None:
                         continue
@@ -156,9 +157,7 @@ class _PageBuilder:
         read = (each if isinstance(each, Job) else fetched.get(each) for each in listed)
         # An index that lags may show a job in the lane that it left, too.
         jobs = {job.job_id: job for job in read if job is not None}
-        matching = [job for job in jobs.values() if self._is_listed(job)]
-        is_second_look = self.stage is not None and self.stage.without_key_holders
-        return _without_key_holders(matching, self.context.services) if is_second_look else matching
+        return [job for job in jobs.values() if self._is_listed(job)]
 
     def _is_listed(self, job: Job) -> bool:
         return self.wanted.matches(job) and is_trusted(job.job_id, job.job_type, self.context.services)

@@ -85,7 +85,8 @@ class JobFilter:
     @property
     def fingerprint(self) -> str:
         """Tells filters apart, so that a cursor of one is not taken for one of another."""
-        return fingerprint(*(_canonical(getattr(self, each.name)) for each in fields(self)))
+        values = (getattr(self, each.name) for each in fields(self))
+        return fingerprint(*(sorted(map(str, each)) if isinstance(each, frozenset) else each for each in values))
 
     def matches(self, job: Job) -> bool:
         """What the filter means, for one job; whatever an index says, this decides."""
@@ -178,10 +179,6 @@ def is_within(value: datetime | None, start: datetime | None, end: datetime | No
     if value is None:
         return start is None and end is None
     return (start is None or start <= value) and (end is None or value < end)
-
-
-def _canonical(value: object) -> object:
-    return sorted(map(str, value)) if isinstance(value, frozenset) else value
 
 
 DEFAULT_LIMIT = 50

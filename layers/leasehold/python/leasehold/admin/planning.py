@@ -28,7 +28,6 @@ from leasehold.kernel.keys import Priority, due_until, scheduled_for_of, to_text
 from leasehold.kernel.lanes import hold_lane, lanes_by_priority
 from leasehold.kernel.transitions import ENDED, JobStatus
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
-from leasehold.lean import dataclass
 from leasehold.operate.listings import job_id_in
 
 if TYPE_CHECKING:
@@ -48,25 +47,16 @@ class Stage(NamedTuple):
     scans: Callable[[JobFilter, QueryContext], Iterable[IndexScan]]
     # Requests that finding out its scans takes.
     cost: int = 0
-    # Whether an earlier stage has shown the jobs that their dedup record points to.
-    without_key_holders: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     name: str
     order: Order
     stages: tuple[Stage, ...]
 
     def is_ordered(self, wanted: JobFilter, context: QueryContext) -> bool:
         """Whether the whole listing is one merge of partitions, or part follows part."""
-        match self.stages:
-            case ():
-                return True
-            case (stage,):
-                return len(list(stage.scans(wanted, context))) <= 1
-            case _:
-                return False
+        return len(self.stages) < 2 and all(len(list(each.scans(wanted, context))) < 2 for each in self.stages)
 
 
 def _key_holders(wanted: JobFilter, context: QueryContext) -> Iterator[IndexScan]:
@@ -160,9 +150,7 @@ _ENDED_LANES = Stage("3-ended", _ended_lanes)
 
 # Members of a group are found by their numbers, without a scan.
 GROUP = Plan("group", Order.MEMBER, ())
-DEDUP_KEY = Plan(
-    "dedup key", Order.DEDUP_WINDOW, (Stage("1-keys", _key_holders), _JOBS_BY_DATE._replace(without_key_holders=True))
-)
+DEDUP_KEY = Plan("dedup key", Order.DEDUP_WINDOW, (Stage("1-keys", _key_holders), _JOBS_BY_DATE))
 ENDED_INDEX = Plan("ended index", Order.ENDED, (_ENDED_LANES,))
 RUNNING = Plan("running", Order.DUE, (Stage("1-run", _running_lanes),))
 DUE_INDEX = Plan("due index", Order.DUE, (_RUN_LANES, _HELD_LANES))

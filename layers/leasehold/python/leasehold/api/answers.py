@@ -41,7 +41,6 @@ class Answer:
 
 
 PROBLEM = "application/problem+json"
-INTERNAL = "internal_error"
 
 # By the code of the nearest class; whatever is not in here is ours to repair, and a 500.
 _CODES = {
@@ -81,19 +80,16 @@ def problem_of(error: LeaseholdError, *, request_id: str = "-") -> Answer:
     headers = {"Retry-After": _RETRY_AFTER_SECONDS[code]} if code in _RETRY_AFTER_SECONDS else {}
     if isinstance(error, api.MethodNotAllowedError):
         headers["Allow"] = ", ".join(error.allowed)
-    return _problem(code, error.code, _detail(error, code, request_id), headers, **extra)
-
-
-def _detail(error: LeaseholdError, status: int, request_id: str) -> str:
-    """What AWS says of a failure names accounts, roles and tables: that is for the log."""
-    if status < 500 or isinstance(error, errors.RefusedError):
-        return str(error)
-    return f"something that this needs did not answer as it should; the log of the API has it under {request_id}"
+    detail = str(error)
+    if code >= 500 and not isinstance(error, errors.RefusedError):
+        # What AWS says of a failure names accounts, roles and tables: that is for the log.
+        detail = f"something that this needs did not answer as it should; the log of the API has it under {request_id}"
+    return _problem(code, error.code, detail, headers, **extra)
 
 
 def internal_problem(request_id: str) -> Answer:
     """What went wrong stands in the log, and only there."""
-    return _problem(500, INTERNAL, f"this is a fault of Leasehold; its log has it under {request_id}", {})
+    return _problem(500, "internal_error", f"this is a fault of Leasehold; its log has it under {request_id}", {})
 
 
 def _problem(status: int, code: str, detail: str, headers: dict[str, str], **extra: object) -> Answer:

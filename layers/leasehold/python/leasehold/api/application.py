@@ -56,19 +56,16 @@ class Application:
         self._admin = Admin(self.services)
         self.resolver = APIGatewayHttpResolver()
         for operation in OPERATIONS:
-            self._register(operation)
+            rule = operation.path.replace("{", "<").replace("}", ">")
+            self.resolver.route(rule, operation.method)(self._endpoint(operation))
         self.resolver.not_found(lambda _: self._safely(self._lost))
 
     def answer(self, event: Event, context: Any = None) -> dict[str, Any]:
         """The answer as API Gateway takes it, to a request as API Gateway passes it on."""
         return self.resolver.resolve(event, context)
 
-    def _register(self, operation: Operation) -> None:
-        def endpoint(**path: str) -> Response[str]:
-            return self._safely(lambda event: self._perform(operation, path, event))
-
-        rule = operation.path.replace("{", "<").replace("}", ">")
-        self.resolver.route(rule, operation.method)(endpoint)
+    def _endpoint(self, operation: Operation) -> Callable[..., Response[str]]:
+        return lambda **path: self._safely(lambda event: self._perform(operation, path, event))
 
     def _perform(self, operation: Operation, path: Mapping[str, str], event: Event) -> Answer:
         caller = self.authenticate(event)
@@ -95,7 +92,7 @@ class Application:
         method, path = str(http["method"]), str(event.get("rawPath") or "")
         if caller.role is None:
             raise NotAllowedError(caller.identity.actor(), None, None)
-        allowed = [each.method for each in OPERATIONS if _pattern(each).fullmatch(path)]
+        allowed = [each.method for each in OPERATIONS if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", each.path), path)]
         # A name in the path that cannot be one, by its characters, is a thing that is not there.
         if allowed and method not in allowed:
             raise MethodNotAllowedError(method, path, allowed)
@@ -119,10 +116,6 @@ class Application:
             body=answer.body,
             headers={**HEADERS, **answer.headers},
         )
-
-
-def _pattern(operation: Operation) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\{\w+\}", "[^/]+", operation.path))
 
 
 OPERATIONS = tuple(

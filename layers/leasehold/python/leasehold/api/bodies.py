@@ -248,8 +248,8 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {
     "run_in": _duration,
     "every": _duration,
     "missed_window": _duration,
-    "retry": lambda retry: retry.policy(),
-    "dedup_window": lambda window: window.window(),
+    "retry": lambda retry: _KINDS[retry.kind](retry),
+    "dedup_window": lambda window: _KINDS[window.kind](window),
 }
 
 
@@ -259,24 +259,15 @@ type Seconds = Annotated[float, Field(ge=0, le=366 * 24 * 3600, allow_inf_nan=Fa
 class UntilEndedWindow(Body):
     kind: Literal["until_ended"]
 
-    def window(self) -> DedupWindow:
-        return UntilEnded()
-
 
 class WithinWindow(Body):
     kind: Literal["within"]
     seconds: Span
 
-    def window(self) -> DedupWindow:
-        return Within(timedelta(seconds=self.seconds))
-
 
 class DayWindow(Body):
     kind: Literal["day"]
     timezone: Word = "UTC"
-
-    def window(self) -> DedupWindow:
-        return Day(self.timezone)
 
 
 class ExponentialRetry(Body):
@@ -285,25 +276,25 @@ class ExponentialRetry(Body):
     cap: Seconds = 6 * 3600
     jitter: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
 
-    def policy(self) -> RetryPolicy:
-        return Exponential(timedelta(seconds=self.base), timedelta(seconds=self.cap), self.jitter)
-
 
 class FixedRetry(Body):
     kind: Literal["fixed"]
     delay: Seconds
-
-    def policy(self) -> RetryPolicy:
-        return Fixed(timedelta(seconds=self.delay))
 
 
 class DelaysRetry(Body):
     kind: Literal["delays"]
     delays: Annotated[list[Seconds], Field(min_length=1, max_length=50)]
 
-    def policy(self) -> RetryPolicy:
-        return Delays(tuple(timedelta(seconds=each) for each in self.delays))
 
+_KINDS: dict[str, Callable[[Any], DedupWindow | RetryPolicy]] = {
+    "until_ended": lambda _: UntilEnded(),
+    "within": lambda window: Within(_duration(window.seconds)),
+    "day": lambda window: Day(window.timezone),
+    "exponential": lambda retry: Exponential(_duration(retry.base), _duration(retry.cap), retry.jitter),
+    "fixed": lambda retry: Fixed(_duration(retry.delay)),
+    "delays": lambda retry: Delays(tuple(map(_duration, retry.delays))),
+}
 
 type Window = Annotated[UntilEndedWindow | WithinWindow | DayWindow, Field(discriminator="kind")]
 type Retry = Annotated[ExponentialRetry | FixedRetry | DelaysRetry, Field(discriminator="kind")]

@@ -52,25 +52,22 @@ def made_once(call: Call, propose: Callable[[], str], make: Callable[[str | None
 def job_made_once(call: Call, propose: Callable[[], JobId], make: Callable[[JobId | None], Enqueued]) -> Answer:
     """A job that is there under its id was made by a try before, or by one at the same time."""
 
-    def attempt(made_id: str | None, again: bool) -> Answer:
-        if made_id is None:
-            return _told(make(None))
-        job_id, jobs = JobId(made_id), call.services.store.jobs
-        made = Enqueued(job_id=job_id, created=True)
-        if again and jobs.get(job_id) is not None:
-            return _told(made)
+    def attempt(job_id: JobId | None, again: bool) -> Enqueued:
+        jobs = call.services.store.jobs
+        if again and job_id is not None and jobs.get(job_id) is not None:
+            return Enqueued(job_id=job_id, created=True)
         try:
-            return _told(make(job_id))
+            return make(job_id)
         except StoreUnavailableError:
-            if jobs.get(job_id) is None:
+            if job_id is None or jobs.get(job_id) is None:
                 raise
-            return _told(made)
+            return Enqueued(job_id=job_id, created=True)
 
-    return made_once(call, propose, attempt)
+    def answered(made_id: str | None, again: bool) -> Answer:
+        made = attempt(None if made_id is None else JobId(made_id), again)
+        return Answer(status=201 if made.created else 200, document=enqueued_document(made))
 
-
-def _told(enqueued: Enqueued) -> Answer:
-    return Answer(status=201 if enqueued.created else 200, document=enqueued_document(enqueued))
+    return made_once(call, propose, answered)
 
 
 KEPT_FOR = timedelta(hours=24)

@@ -121,27 +121,16 @@ def _bytes_of(event: Mapping[str, Any]) -> bytes:
 def _fields(where: str, error: ValidationError) -> list[tuple[str, str]]:
     """Where and why, without the value: what was sent may be personal, and answers are logged by others."""
     found = error.errors(include_url=False, include_context=False, include_input=False)[:_SHOWN_FIELDS]
-    return [(".".join([where, *map(_part, each["loc"])]), each["msg"].removeprefix("Value error, ")) for each in found]
-
-
-def _part(location: str | int) -> str:
-    return str(location)[:64]
+    return [
+        (".".join([where, *(str(part)[:64] for part in each["loc"])]), each["msg"].removeprefix("Value error, "))
+        for each in found
+    ]
 
 
 # Also in the words of the requirements' API. Capitals tell them apart: `failed` waits for its next attempt.
-type Status = Literal[
-    "pending",
-    "in_progress",
-    "failed",
-    "completed",
-    "cancelled",
-    "dead_letter",
-    "QUEUED",
-    "RUNNING",
-    "COMPLETED",
-    "FAILED",
-    "CANCELLED",
-]
+_OURS = Literal["pending", "in_progress", "failed", "completed", "cancelled", "dead_letter"]
+_THEIRS = Literal["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
+type Status = Literal[_OURS, _THEIRS]
 
 
 def _written_out(value: object) -> object:
