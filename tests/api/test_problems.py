@@ -11,7 +11,7 @@ from leasehold.direct_runs.model import DirectRunError, DirectRunLostError
 from leasehold.groups.model import GroupEndedError
 from leasehold.kernel import errors
 from leasehold.kernel.errors import LeaseholdError
-from leasehold.operate.jobs import WaitTimeoutError
+from leasehold.operate.verbs import WaitTimeoutError
 from leasehold.runtime.handler import InvalidJobPayloadError
 from leasehold.runtime.loading import HandlerStartError
 from leasehold.runtime.timing import JobTimeoutError

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import JobId, JobPartition, make_job_id
+from leasehold.operate.dead_letters import open_dead_letters
 from leasehold.operate.reports import SWEEP_BACK, SWEEP_MARGIN, report_dead_letters, sweep_unreported
 from leasehold.telemetry import DEAD_LETTER_DEPTH, DEAD_LETTER_OLDEST_AGE, Event
 
@@ -45,10 +46,7 @@ def bury(world: World, error: str = "broken") -> JobId:
 
 
 def unreported(world: World, start: datetime, end: datetime) -> list[str]:
-    return [
-        dead_letter.id
-        for dead_letter in world.store.dead_letters.open(start=start, end=end, limit=10, unreported=True).dead_letters
-    ]
+    return [each.id for each in open_dead_letters(world.services, start=start, end=end, unreported=True)]
 
 
 def listen(world: World) -> Taker:

@@ -11,7 +11,7 @@ from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_co
 from leasehold.kernel.errors import InvalidJobIdError, JobNotFoundError, WrongStateError
 from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
 from leasehold.operate.dead_letters import DeadLetters
-from leasehold.operate.jobs import WaitTimeoutError
+from leasehold.operate.verbs import WaitTimeoutError
 
 if TYPE_CHECKING:
     from leasehold import JobContext

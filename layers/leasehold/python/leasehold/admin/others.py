@@ -114,7 +114,7 @@ def _listed[Item](
     """What the entries of an index stand for (`key`), as it is now; `mark` tells this listing from others."""
     most, start = check_limit(limit), decode_position(cursor, mark, scan)
     page = read_page(services.store.table, scan, start, most, Budget())
-    keys = [named for entry in page.records if (named := key(entry)) is not None]
+    keys = [named for _, entry in page.entries if (named := key(entry)) is not None]
     things = read_each(services.store.table.get_many(keys), lambda each: (each, read(each)))
     found = {tuple(record[name] for name in keys[0].table.key): item for record, item in things.items}
     return Page(

@@ -113,17 +113,13 @@ class JobFilter:
         """Whether a job of that time is within the range; its id alone says which time that is."""
         return is_within(scheduled_for, *self._range("scheduled"))
 
-    def conditions(self, *attributes: str) -> tuple[Condition, ...]:
-        """What a store can leave out by itself, of what an index projects or a record has."""
-        found: list[Condition] = [
-            Equals(name, getattr(self, name))
-            for name in _EQUAL
-            if name in attributes and getattr(self, name) is not None
-        ]
-        if "status" in attributes and self.wanted_statuses != frozenset(JobStatus):
+    def conditions(self) -> tuple[Condition, ...]:
+        """What a store can leave out by itself; a plan takes an index only if that projects what is asked for."""
+        found: list[Condition] = [Equals(name, value) for name in _EQUAL if (value := getattr(self, name)) is not None]
+        if self.wanted_statuses != frozenset(JobStatus):
             found.append(OneOf("status", tuple(sorted(map(str, self.wanted_statuses)))))
         for attribute, name in (("created_at", "created"), ("completed_at", "ended")):
-            start, end = self._range(name) if attribute in attributes else (None, None)
+            start, end = self._range(name)
             if start is not None:
                 found.append(After(attribute, to_text(start - _MILLISECOND)))
             if end is not None:

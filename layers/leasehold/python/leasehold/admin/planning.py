@@ -85,7 +85,7 @@ def _jobs_by_date(wanted: JobFilter, context: QueryContext) -> Iterator[IndexSca
                 _table_partitions(wanted, context.registry),
                 first=_dated("scheduled#", first),
                 last=_dated("scheduled#", last),
-                where=wanted.conditions(*_ON_THE_JOB),
+                where=wanted.conditions(),
             )
 
 
@@ -198,10 +198,6 @@ def _keyed_types(wanted: JobFilter, registry: Registry) -> list[str]:
     return types if len(types) <= _MOST_KEYED_TYPES else []
 
 
-_ON_THE_JOB = (
-    *("job_type", "status", "created_at", "completed_at"),
-    *("dedup_key", "concurrency_key", "schedule", "template"),
-)
 # One dedup record is looked up per type: of more types than these, all jobs are searched instead.
 _MOST_KEYED_TYPES = 6
 _TRIED_AGAIN_WITHIN = timedelta(hours=1)
@@ -222,14 +218,11 @@ def _dated(prefix: str, at: datetime | None) -> str | None:
     return None if at is None else f"{prefix}{to_text(at)}"
 
 
-_IN_THE_DUE_INDEX = ("job_type", "status", "concurrency_key")
-
-
 def _due_scans(
     name: str, lanes: Sequence[str], wanted: JobFilter, *, first: str | None = None, last: str | None = None
 ) -> Iterator[IndexScan]:
     # Always by status: scopes, schedules, groups and what owes an effect wait in the same lanes.
-    where = wanted.conditions(*_IN_THE_DUE_INDEX)
+    where = wanted.conditions()
     return _scans(name, DUE_JOBS, lanes, first=first, last=last, where=where, keep=partial(_may_match, wanted))
 
 

@@ -48,10 +48,6 @@ class ScanPage:
     below: str | None
     searched: int
 
-    @property
-    def records(self) -> list[Record]:
-        return [record for _, record in self.entries]
-
 
 # Where a partition stands that was not read yet, and one that was read to its end: beyond every sort key.
 _UNREAD, _OVER = "~", ""

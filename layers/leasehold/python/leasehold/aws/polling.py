@@ -113,10 +113,12 @@ class Polling:
                 return self._answer_stream(wake)
             report = self._poller.poll(part=wake.part, should_stop=self._poll_is_over(wake))
             if wake.channel == TICK:
+                # Not needed by wakes, which are most of what this function does.
+                from leasehold.housekeeping.payload_rounds import keep_payloads
                 from leasehold.operate.measure import measure
 
                 # First what must not be late: payloads that expire are lost, a figure comes again in a minute.
-                self._keep_payloads()
+                keep_payloads(self._services, worker_id=self._worker_id, should_stop=self._should_stop)
                 measure(self._services)
             if wake.channel != HELPER:
                 self._waiting.stay(holder=wake.holder, should_stop=self._should_stop)
@@ -171,12 +173,6 @@ class Polling:
 
     def _stopped_by(self, until: datetime, reason: str) -> str | None:
         return self._should_stop() or (reason if self._services.clock.now() >= until else None)
-
-    def _keep_payloads(self) -> None:
-        # Not needed by wakes, which are most of what this function does.
-        from leasehold.housekeeping.payload_rounds import keep_payloads
-
-        keep_payloads(self._services, worker_id=self._worker_id, should_stop=self._should_stop)
 
 
 # The rest of an image, the payload above all, is not even decoded.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, dead_letter_of
@@ -24,7 +24,6 @@ from leasehold.kernel.table import (
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.trust import is_trusted, report
 from leasehold.kernel.unreadable import read_each, read_one, report_unreadable
-from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,18 +33,10 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record, Table
-    from leasehold.kernel.unreadable import Unreadable
 
 # More than one, since the oldest may be unreadable.
 _LOOKED_AT = 10
 _PAGE = 25
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetterPage:
-    dead_letters: list[DeadLetter]
-    cursor: Record | None
-    unreadable: list[Unreadable] = field(default_factory=list)
 
 
 class DeadLetters:
@@ -55,37 +46,6 @@ class DeadLetters:
     def get(self, job_id: JobId) -> DeadLetter | None:
         record = self._table.get(partitions.dead_letter(job_id))
         return read_one(record, dead_letter_of) if record else None
-
-    def open(
-        self,
-        *,
-        job_type: str | None = None,
-        start: datetime | None = None,
-        end: datetime | None = None,
-        limit: int,
-        after: Record | None = None,
-        unreported: bool = False,
-    ) -> DeadLetterPage:
-        """Unresolved dead letters of one type or of all, by date; or only those that nobody was told of.
-
-        Costs half a read unit for each 4 KB of index entries, about 25 dead letters, and one or more for each found:
-        of 10,000 dead letters that were all reported, those that were not are looked for with 200 units.
-        """
-        page = self._table.query(
-            DEAD_LETTERS,
-            OPEN if job_type is None else job_type,
-            index=BY_DATE_INDEX if job_type is None else BY_TYPE_INDEX,
-            first=to_text(start) if start else None,
-            last=to_text(end) if end else None,
-            limit=limit,
-            after=after,
-        )
-        wanted = (each for each in page.records if not (unreported and "reported_at" in each))
-        listed = [JobId(cast("str", each["id"])) for each in wanted]
-        read = read_each(self._table.get_many([partitions.dead_letter(job_id) for job_id in listed]), dead_letter_of)
-        # The index may lag: what was resolved since is not listed.
-        found = {each.id: each for each in read.items if each.is_open and not (unreported and each.reported_at)}
-        return DeadLetterPage([found[each] for each in listed if each in found], page.cursor, read.unreadable)
 
     def mark_reported(self, job_id: JobId, at: datetime) -> bool:
         """Note that a dead letter's report was taken; False if that was noted before, or the dead letter is gone."""
@@ -146,8 +106,36 @@ def find_dead_letter(dead_letter_id: object, services: Services) -> DeadLetter:
     return dead_letter
 
 
-def open_dead_letters(services: Services, *, page_size: int = _PAGE, **which: Any) -> Iterator[DeadLetter]:
-    """All open dead letters (`which` of them: see `DeadLetters.open`), the oldest first, a page at a time."""
-    for page in partitions.pages(partial(services.store.dead_letters.open, **which, limit=page_size)):
-        report_unreadable(page.unreadable, services)
-        yield from (dead_letter for dead_letter in page.dead_letters if is_trusted_dead_letter(dead_letter, services))
+def open_dead_letters(
+    services: Services,
+    *,
+    job_type: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    page_size: int = _PAGE,
+    unreported: bool = False,
+) -> Iterator[DeadLetter]:
+    """Open dead letters of one type or of all, the oldest first, a page at a time; or only those nobody was told of.
+
+    Costs half a read unit for each 4 KB of index entries, about 25 dead letters, and one or more for each found:
+    of 10,000 dead letters that were all reported, those that were not are looked for with 200 units.
+    """
+    table = services.store.table
+    read_page = partial(
+        table.query,
+        DEAD_LETTERS,
+        OPEN if job_type is None else job_type,
+        index=BY_DATE_INDEX if job_type is None else BY_TYPE_INDEX,
+        first=to_text(start) if start else None,
+        last=to_text(end) if end else None,
+        limit=page_size,
+    )
+    for page in partitions.pages(read_page):
+        wanted = (each for each in page.records if not (unreported and "reported_at" in each))
+        listed = [JobId(cast("str", each["id"])) for each in wanted]
+        read = read_each(table.get_many([partitions.dead_letter(job_id) for job_id in listed]), dead_letter_of)
+        report_unreadable(read.unreadable, services)
+        # The index may lag: what was resolved since is not listed.
+        found = {each.id: each for each in read.items if each.is_open and not (unreported and each.reported_at)}
+        dead_letters = (found[each] for each in listed if each in found)
+        yield from (each for each in dead_letters if is_trusted_dead_letter(each, services))

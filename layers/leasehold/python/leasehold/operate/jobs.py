@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold import features
@@ -33,16 +32,12 @@ from leasehold.telemetry import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.keys import JobId, PriorityName
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Attribute
-
-
-_WAIT_FIRST = timedelta(milliseconds=50)
-_WAIT_LONGEST = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,21 +235,6 @@ def refuse_before_its_turn(job: Job, wanted: str) -> None:
         raise WrongStateError(job.job_id, wanted, "waiting for its turn", hint)
 
 
-def wait(job_id: object, services: Services, *, timeout: timedelta) -> Job:
-    """Look until the job has ended; WaitTimeoutError if it has not by then. It goes on either way."""
-    give_up_at = services.clock.now() + timeout
-    pause = _WAIT_FIRST
-    while True:
-        job = find(job_id, services)
-        if job.has_ended:
-            return shown(job, services)
-        left = give_up_at - services.clock.now()
-        if left <= timedelta(0):
-            raise WaitTimeoutError(job.job_id, timeout, job.status)
-        services.clock.sleep(min(pause, left))
-        pause = min(pause * 2, _WAIT_LONGEST)
-
-
 def _while_waiting(
     job_id: object, wanted: str, write_for: Callable[[Job], Write], services: Services, reason: str
 ) -> Job:
@@ -271,13 +251,3 @@ def _while_waiting(
         return look_at(job_id, services) if apply_with_record(write, audit_entry, services) else None
 
     return retried(f"job {job_id}", attempt, services)
-
-
-class WaitTimeoutError(LeaseholdError, TimeoutError):
-    code = "wait_timeout"
-
-    def __init__(self, job_id: str, timeout: timedelta, status: str) -> None:
-        super().__init__(
-            f"job {job_id} is still {status} after {timeout.total_seconds():g} s. "
-            "It goes on; call wait() again or look at it with get()."
-        )

@@ -54,8 +54,8 @@ def sweep_unreported(services: Services, *, until: datetime | None = None) -> Sw
     swept = Swept()
     if services.reporter is not None and services.reporter.is_on:
         now = services.clock.now()
-        span = {"start": now - SWEEP_BACK, "end": now - SWEEP_MARGIN}
-        for dead_letter in open_dead_letters(services, **span, unreported=True, page_size=_PAGE):
+        since, before = now - SWEEP_BACK, now - SWEEP_MARGIN
+        for dead_letter in open_dead_letters(services, start=since, end=before, unreported=True, page_size=_PAGE):
             if swept.untaken >= _PATIENCE or (until is not None and services.clock.now() >= until):
                 break
             swept.seen += 1

@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.direct_runs.run import run_now
-from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.errors import InvalidOptionError, LeaseholdError
 from leasehold.kernel.payload import encode_value, resolve
 from leasehold.kernel.type_options import parse_attempts, parse_priority
 from leasehold.operate import jobs as operate
+from leasehold.operate.dead_letters import shown
 from leasehold.operate.order import move, move_to_place, place_of
 from leasehold.operate.redrive import retry, retry_run
 from leasehold.telemetry.spans import current_trace
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from leasehold.schemas.payload_models import PayloadModel, TypedPayload
     from leasehold.templates.sdk import Templates
     from leasehold.webhooks.deliveries import Webhooks
+
+
+_WAIT_FIRST = timedelta(milliseconds=50)
+_WAIT_LONGEST = timedelta(seconds=2)
 
 
 class QueueVerbs:
@@ -194,7 +199,15 @@ class QueueVerbs:
 
     def wait(self, job_id: str, *, timeout: timedelta = timedelta(seconds=30)) -> Job:
         """Wait until the job has ended and return it; WaitTimeoutError if it has not by then."""
-        return operate.wait(job_id, self._services, timeout=timeout)
+        clock = self._services.clock
+        give_up_at, pause = clock.now() + timeout, _WAIT_FIRST
+        while not (job := operate.find(job_id, self._services)).has_ended:
+            left = give_up_at - clock.now()
+            if left <= timedelta(0):
+                raise WaitTimeoutError(job.job_id, timeout, job.status)
+            clock.sleep(min(pause, left))
+            pause = min(pause * 2, _WAIT_LONGEST)
+        return shown(job, self._services)
 
     def run_now(
         self,
@@ -213,3 +226,13 @@ class QueueVerbs:
         """
         job_type, payload_text = resolve(job, payload)
         return run_now(job_type, payload_text, self._services, timeout=timeout, trace=current_trace())
+
+
+class WaitTimeoutError(LeaseholdError, TimeoutError):
+    code = "wait_timeout"
+
+    def __init__(self, job_id: str, timeout: timedelta, status: str) -> None:
+        super().__init__(
+            f"job {job_id} is still {status} after {timeout.total_seconds():g} s. "
+            "It goes on; call wait() again or look at it with get()."
+        )
