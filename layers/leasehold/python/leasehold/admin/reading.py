@@ -221,16 +221,12 @@ class Admin:
     def __init__(self, services: Services) -> None:
         self.read = Reader(services)
         self.audit = Auditor(services)
-        self._services = services
+        # What it is made of, for surfaces that build on it.
+        self.services = services
 
     @cached_property
     def queue(self) -> Queue:
         """Imported with the first action: who only looks need not wait for it."""
         from leasehold.queue import Queue
 
-        return Queue(self._services)
-
-    @property
-    def services(self) -> Services:
-        """What it is made of, for surfaces that build on it."""
-        return self._services
+        return Queue(self.services)

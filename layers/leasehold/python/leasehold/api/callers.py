@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from leasehold.api.errors import NotAuthenticatedError
@@ -69,7 +70,8 @@ def _highest(access: Access, has: Any) -> Role | None:
 
 
 def _is_one_of(arn: str, patterns: Iterable[str]) -> bool:
-    return any(_is_like(form, pattern) for pattern in patterns for form in _forms(arn))
+    """By IAM's own wildcards: `*` for anything, `?` for one character; nothing else in a pattern is special."""
+    return any(fnmatchcase(form, pattern) for pattern in patterns for form in _forms(arn))
 
 
 def _forms(arn: str) -> Iterator[str]:
@@ -79,12 +81,6 @@ def _forms(arn: str) -> Iterator[str]:
     if session is not None:
         partition, account, role = session.groups()
         yield f"arn:{partition}:iam::{account}:role/{role}"
-
-
-def _is_like(text: str, pattern: str) -> bool:
-    """IAM's own wildcards: `*` for anything, `?` for one character, and nothing else is special."""
-    parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in pattern)
-    return re.fullmatch("".join(parts), text, re.DOTALL) is not None
 
 
 def _held(claim: object, name: str, token: Mapping[str, Any]) -> list[str]:

@@ -42,7 +42,7 @@ class Call:
         return self.queue.services
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Operation:
     """role: the least that may do it. answers: per status, the name of a schema in documents.py.
 
@@ -50,18 +50,12 @@ class Operation:
     """
 
     route: str
+    method: str
+    path: str
     role: Role
     answers: Mapping[int, str]
     takes_key: bool
     act: Callable[..., Answer | Document] = field(repr=False)
-
-    @property
-    def method(self) -> str:
-        return self.route.partition(" ")[0]
-
-    @property
-    def path(self) -> str:
-        return self.route.partition(" ")[2]
 
     @property
     def name(self) -> str:
@@ -99,5 +93,5 @@ def route(
     route: str, role: Role, answer: str, *, statuses: tuple[int, ...] = (200,), takes_key: bool = False
 ) -> Callable[[Callable[..., Answer | Document]], Operation]:
     """The function becomes an operation: it gets the call, what the path names, and its `query` or `body`."""
-    answers = dict.fromkeys(statuses, answer)
-    return lambda act: Operation(route=route, role=role, answers=answers, takes_key=takes_key, act=act)
+    (method, path), answers = route.split(" "), dict.fromkeys(statuses, answer)
+    return lambda act: Operation(route, method, path, role, answers, takes_key, act)

@@ -76,14 +76,10 @@ class EventSchedules:
 
 
 def mirror_of(settings: Settings) -> ScheduleMirror | None:
-    if not settings.schedule_group or not settings.schedule_function or not settings.schedule_role:
+    group, function, role = settings.schedule_group, settings.schedule_function, settings.schedule_role
+    if not group or not function or not role:
         return None
-    return EventSchedules(
-        _connect,
-        group=settings.schedule_group,
-        function_arn=settings.schedule_function,
-        role_arn=settings.schedule_role,
-    )
+    return EventSchedules(_connect, group=group, function_arn=function, role_arn=role)
 
 
 @cache

@@ -182,9 +182,8 @@ def _resolved(
         "resolved_at": to_text(audit_entry.at),
         "resolved_reason": audit_entry.reason,
         "expires_at": _expires_at(dead_letter, services),
+        **({} if made is None else {"redriven_as": made}),
     }
-    if made is not None:
-        sets["redriven_as"] = made
     key, unresolved = partitions.dead_letter(dead_letter.id), (Exists("id"), Missing("resolution"))
     return Update(key=key, conditions=unresolved, sets=sets, removes=_OF_OPEN_ONES)
 
