@@ -56,10 +56,6 @@ class MemberBody(_JobOptions):
     template: Word | None = None
     template_id: Annotated[Word | None, Field(description="another name of `template`")] = None
 
-    @property
-    def template_name(self) -> str | None:
-        return self.template_id if self.template is None else self.template
-
     @model_validator(mode="after")
     def _one_template(self) -> Self:
         if None not in {self.template, self.template_id} and self.template != self.template_id:
@@ -230,7 +226,7 @@ class NewGroupBody(ActionBody):
 def job_of(body: MemberBody) -> NewJob:
     """Of a job that stands alone, or is a member of a group."""
     options = {name: value for name, value in options_of(body).items() if name not in _NOT_OF_THE_JOB}
-    return NewJob(**{**options, "template": body.template_name})
+    return NewJob(**{**options, "template": body.template_id if body.template is None else body.template})
 
 
 def options_of(body: Body) -> dict[str, Any]:

@@ -74,9 +74,7 @@ def openapi_document() -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, schemas)
-    for operation in OPERATIONS:
-        if operation.query is not None:
-            schemas.pop(operation.query.__name__, None)
+    queries = {operation.query.__name__ for operation in OPERATIONS if operation.query is not None}
     problem = {PROBLEM: {"schema": _reference("Problem")}}
     return {
         "openapi": "3.1.0",
@@ -88,7 +86,7 @@ def openapi_document() -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": {name: schema for name, schema in schemas.items() if name not in queries},
             "responses": {
                 _problem_name(status): {"description": text, "content": problem}
                 for status, text in {**_ALWAYS, **_OF_ACTIONS}.items()

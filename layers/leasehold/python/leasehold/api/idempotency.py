@@ -111,7 +111,8 @@ class Requests:
         """Write it where there is none, or one whose time is over; else the one that stands there."""
         key = partitions.request(wanted.name)
         vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
-        current = partitions.refusal(self._table, Put(key=key, record=_record(wanted), conditions=(vacant,)))
+        record: Record = {**_CODEC.record(wanted), "expires_at": int(wanted.until.timestamp())}
+        current = partitions.refusal(self._table, Put(key=key, record=record, conditions=(vacant,)))
         # It may be ours, by a try whose response was lost: then it says the same.
         return wanted if current is None else _record_of(wanted.name, current)
 
@@ -123,10 +124,6 @@ class Requests:
 
 
 _CODEC = Codec(RequestRecord, {}, without={"name"})
-
-
-def _record(request: RequestRecord) -> Record:
-    return {**_CODEC.record(request), "expires_at": int(request.until.timestamp())}
 
 
 def _record_of(name: str, record: Record) -> RequestRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from contextlib import suppress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -59,7 +60,8 @@ class RootBucket:
                 continue
             answer = self._client.get_object(Bucket=self._bucket, Key=key, VersionId=written[0][1])
             _take(answer["Body"].read(), key.removeprefix(_FOLDER), kept)
-        return _in_order(kept)
+        kept.roots.sort(key=attrgetter("at"))
+        return kept
 
     def _history(self) -> tuple[dict[str, list[tuple[str, str]]], dict[str, list[str]]]:
         """Per key, when each version was written and its id; and when it was deleted."""
@@ -88,7 +90,8 @@ class RootFolder:
         kept = KeptRoots(place=str(self._path))
         for path in self._path.rglob("*.json"):
             _take(path.read_bytes(), path.name, kept)
-        return _in_order(kept)
+        kept.roots.sort(key=attrgetter("at"))
+        return kept
 
 
 def open_bucket(name: str | None = None, **connection: Any) -> RootBucket:
@@ -111,11 +114,6 @@ def _take(content: bytes, name: str, kept: KeptRoots) -> None:
     if name != _file_name(root):
         kept.flaws.append(Flaw(f"root {name}", f"it is the root of {to_text(root.at)}, under another name"))
     kept.roots.append(root)
-
-
-def _in_order(kept: KeptRoots) -> KeptRoots:
-    kept.roots.sort(key=lambda root: root.at)
-    return kept
 
 
 def _file_name(root: Root) -> str:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType
     from leasehold.limits.seating import Waker
     from leasehold.operate.failure_report import ErrorReporter
-    from leasehold.pollers.waiting import WaitingSettings
 
 _HANDLERS_LOGGER = "leasehold.jobs"
 
@@ -59,13 +58,6 @@ class Container:
             yield self.services
         finally:
             self.telemetry.flush()
-
-    @property
-    def waiting(self) -> WaitingSettings:
-        """How a poller waits; handlers do not."""
-        from leasehold.pollers.waiting import REREAD_BESIDE_WAKES, WaitingSettings
-
-        return WaitingSettings(poll_interval=self.settings.poll_interval, reread_every=REREAD_BESIDE_WAKES)
 
 
 def container_of(service: str) -> _lru_cache_wrapper[Container]:

@@ -99,13 +99,11 @@ def read_line(written: LogLine) -> JobLogLine:
     >>> line.level, line.message, line.fields
     ('INFO', 'job_completed', {'attempt': 1})
     """
-    at, function = datetime.fromtimestamp(written.at_millis / 1000, UTC), written.function
-    try:
+    told: Any = None
+    with suppress(ValueError):
         told = json.loads(written.text)
-    except ValueError:
-        told = None
     if not isinstance(told, dict):
-        return JobLogLine(at=at, function=function, level="-", message=written.text, fields={})
+        told = {"message": written.text}
     # A metric's values are lists of numbers, for CloudWatch.
     fields = {
         name: value for name, value in told.items() if name not in _NOT_SHOWN and not isinstance(value, list | dict)
@@ -113,8 +111,8 @@ def read_line(written: LogLine) -> JobLogLine:
     message = told.get("message", told.get("event", ""))
     text_below = told.get("exception")
     return JobLogLine(
-        at=at,
-        function=function,
+        at=datetime.fromtimestamp(written.at_millis / 1000, UTC),
+        function=written.function,
         level=str(told.get("level", "-")),
         message=message if isinstance(message, str) else json.dumps(message),
         fields=fields,

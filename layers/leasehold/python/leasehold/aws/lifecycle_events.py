@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import batched
 from typing import TYPE_CHECKING, Any, assert_never
 
 from leasehold.kernel.dynamodb.expressions import from_item
@@ -113,8 +114,7 @@ def _job(image: Mapping[str, Any] | None) -> Job | None:
 def publish(told: Sequence[LifecycleEvent], client: EventBridgeClient, bus: str) -> list[str]:
     """Put events onto the bus; the sequence numbers of those that it did not take."""
     untaken: list[str] = []
-    for start in range(0, len(told), _AT_ONCE):
-        some = told[start : start + _AT_ONCE]
+    for some in batched(told, _AT_ONCE):
         answer = client.put_events(
             Entries=[
                 {

@@ -6,10 +6,12 @@ import json
 import re
 import threading
 import time
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.aws.stored_text import StoredText
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +26,7 @@ REST_SECONDS = 10.0
 _DSN = re.compile(r"https?://[^\s:@/]+(:[^\s@/]*)?@[^\s/]+/(\S+/)?\d+")
 
 
+@dataclass()
 class SentryReporter:
     """Sends one event at a time and knows whether Sentry took it.
 
@@ -33,34 +36,26 @@ class SentryReporter:
     names like `password` or `token` are filtered.
     """
 
-    def __init__(
-        self,
-        dsn: Callable[[], str | None],
-        *,
-        environment: str,
-        release: str = "leasehold",
-        seconds: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._dsn = dsn
-        self._environment = environment
-        self._release = release
-        self._seconds = seconds
-        self._client: tuple[str, Client] | None = None
-        self._rests_until = float("-inf")
-        # The transport says that an event was dropped, not which one.
-        self._lock = threading.Lock()
+    dsn: Callable[[], str | None]
+    environment: str
+    release: str = "leasehold"
+    seconds: Callable[[], float] = time.monotonic
+    _client: tuple[str, Client] | None = field(default=None, init=False, repr=False)
+    _rests_until: float = field(default=float("-inf"), init=False)
+    # The transport says that an event was dropped, not which one.
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @property
     def is_on(self) -> bool:
-        return bool(self._dsn())
+        return bool(self.dsn())
 
     def report(self, report: FailureReport) -> bool:
         """Send a report; True only if Sentry answered that it has it."""
-        dsn = self._dsn()
+        dsn = self.dsn()
         if not dsn:
             return False
         with self._lock:
-            if self._seconds() < self._rests_until:
+            if self.seconds() < self._rests_until:
                 return False
             # Nothing fails at a cold start: it need not pay for this.
             from leasehold.aws.sentry_event import event_of
@@ -69,7 +64,7 @@ class SentryReporter:
             # What Sentry refuses (status 4xx) is this event; else the next one would be dropped just the same. A rate
             # limit is kept by the transport itself.
             if dropped is not None and not dropped.startswith("status_4"):
-                self._rests_until = self._seconds() + REST_SECONDS
+                self._rests_until = self.seconds() + REST_SECONDS
         return dropped is None
 
     def _connected(self, dsn: str) -> Client:
@@ -93,8 +88,8 @@ class SentryReporter:
             send_client_reports=False,
             spotlight=False,
             # Unset, the SDK would look for these in the environment, in git and in the host's name.
-            environment=self._environment,
-            release=self._release,
+            environment=self.environment,
+            release=self.release,
             server_name="",
         )
         self._client = (dsn, client)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.clients import open_client, tries
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +20,7 @@ MISSING_CACHE_SECONDS = 30.0
 _NOT_THERE = frozenset({"ParameterNotFound", "ResourceNotFoundException"})
 
 
+@dataclass()
 class StoredText[T]:
     """Gives what is stored, or None where no place for it is set or nothing is stored there yet. A place that cannot be
     read is an error; once known, a value is kept through a place's trouble.
@@ -28,31 +31,24 @@ class StoredText[T]:
     parameter: name of an SSM parameter that holds it.
     """
 
-    def __init__(
-        self,
-        what: str,
-        parse: Callable[[str, str], T],
-        *,
-        secret: str | None = None,
-        parameter: str | None = None,
-        seconds: Callable[[], float] = time.monotonic,
-        make_client: Callable[[str], Any] = lambda service: open_client(service, tries(3, read=3)),
-    ) -> None:
-        if secret and parameter:
-            raise InvalidOptionError((secret, parameter), f"{what} has two places", "Set one of them.")
-        self._what = what
-        self._parse = parse
-        self._secret = secret
-        self._parameter = parameter
-        self._seconds = seconds
-        self._make_client = make_client
-        self._known: tuple[float, T | None] | None = None
+    what: str
+    parse: Callable[[str, str], T]
+    secret: str | None = None
+    parameter: str | None = None
+    seconds: Callable[[], float] = time.monotonic
+    make_client: Callable[[str], Any] = lambda service: open_client(service, tries(3, read=3))
+    _known: tuple[float, T | None] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.secret and self.parameter:
+            places = (self.secret, self.parameter)
+            raise InvalidOptionError(places, f"{self.what} has two places", "Set one of them.")
 
     def __call__(self) -> T | None:
-        place = self._secret or self._parameter
+        place = self.secret or self.parameter
         if not place:
             return None
-        now = self._seconds()
+        now = self.seconds()
         if self._known is None or now - self._known[0] >= (CACHE_SECONDS if self._known[1] else MISSING_CACHE_SECONDS):
             try:
                 found = self._read(place)
@@ -66,18 +62,18 @@ class StoredText[T]:
     def _read(self, place: str) -> T | None:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        action = "secretsmanager:GetSecretValue" if self._secret else "ssm:GetParameter"
+        action = "secretsmanager:GetSecretValue" if self.secret else "ssm:GetParameter"
         try:
-            if self._secret:
-                answer = self._make_client("secretsmanager").get_secret_value(SecretId=self._secret)
+            if self.secret:
+                answer = self.make_client("secretsmanager").get_secret_value(SecretId=self.secret)
                 text = str(answer.get("SecretString", ""))
             else:
-                answer = self._make_client("ssm").get_parameter(Name=self._parameter, WithDecryption=True)
+                answer = self.make_client("ssm").get_parameter(Name=self.parameter, WithDecryption=True)
                 text = str(answer["Parameter"]["Value"])
         except (BotoCoreError, ClientError) as error:
             if isinstance(error, ClientError) and error.response["Error"]["Code"] in _NOT_THERE:
                 return None
             raise InvalidOptionError(
-                place, f"{self._what} cannot be read ({error})", f"Create it, and allow this function {action} on it."
+                place, f"{self.what} cannot be read ({error})", f"Create it, and allow this function {action} on it."
             ) from error
-        return self._parse(place, text.strip())
+        return self.parse(place, text.strip())

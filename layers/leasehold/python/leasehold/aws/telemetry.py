@@ -135,11 +135,10 @@ class _Document:
             metric.name in self._fields for metric, _ in values
         )
 
-    def add(self, dimensions: Mapping[str, str], values: Iterable[tuple[Metric, float]]) -> None:
-        units: dict[str, str] = {}
+    def add(self, dimensions: Mapping[str, str], values: Sequence[tuple[Metric, float]]) -> None:
         for metric, value in values:
             self._fields.setdefault(metric.name, []).append(float(value))
-            units[metric.name] = metric.unit.value
+        units = {metric.name: metric.unit.value for metric, _ in values}
         self._fields.update(dimensions)
         self._declared.append(
             {

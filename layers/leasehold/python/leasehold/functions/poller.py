@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.aws.container import container_of, remaining, worker_id
 from leasehold.aws.dispatcher import LambdaDispatcher
 from leasehold.aws.polling import Polling, Wake
+from leasehold.pollers.waiting import REREAD_BESIDE_WAKES, WaitingSettings
 from leasehold.telemetry.spans import flush as flush_spans
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def lambda_handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str
         worker_id=f"poller-{worker_id(context)}",
         time_left=remaining(context),
         start_another=lambda payload: dispatcher.invoke(context.function_name, payload),
-        waiting=container.waiting,
+        waiting=WaitingSettings(poll_interval=container.settings.poll_interval, reread_every=REREAD_BESIDE_WAKES),
         poll_limit=container.settings.poll_limit,
         policy=_policy(),
     )

@@ -85,12 +85,8 @@ def _write(job: Job) -> Write:
 
 def _without_content(runs: tuple[Run, ...]) -> tuple[Run, ...]:
     """Who ran when, and how it ended; not what was in it. A code names a kind of error, and stays."""
-    return tuple(
-        replace(
-            run,
-            error=None if run.error is None else "purged",
-            reason=None if run.reason is None else "purged",
-            artifacts=(),
-        )
-        for run in runs
-    )
+    return tuple(replace(run, error=_purged(run.error), reason=_purged(run.reason), artifacts=()) for run in runs)
+
+
+def _purged(said: str | None) -> str | None:
+    return None if said is None else "purged"
