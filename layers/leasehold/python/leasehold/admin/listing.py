@@ -13,12 +13,13 @@ from leasehold.admin.pages import (
     Position,
     check_limit,
     decode_cursor,
+    decode_position,
     encode_cursor,
     fingerprint,
     pointless_cursor,
 )
 from leasehold.admin.planning import DEDUP_KEY, plan_of
-from leasehold.admin.scanning import TABLE_ORDER, QueryContext, read_page
+from leasehold.admin.scanning import BY_NAME, TABLE_ORDER, IndexScan, QueryContext, read_page
 from leasehold.kernel import partitions
 from leasehold.kernel.job import Job, job_of
 from leasehold.kernel.keys import key_of
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from leasehold.admin.pages import JobFilter
     from leasehold.admin.planning import Stage
-    from leasehold.admin.scanning import IndexScan
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Record
@@ -185,12 +185,8 @@ def list_named[Item](
     cursor: str | None,
 ) -> Page[Item]:
     most, own = check_limit(limit), fingerprint(partition)
-    after: Record | None = None
-    if cursor is not None:
-        scan, name = decode_cursor(cursor, own)
-        if scan != partition or not name:
-            raise pointless_cursor(cursor)
-        after = {"PK": partition, "SK": name}
+    name = decode_position(cursor, own, IndexScan(name=partition, source=BY_NAME, partitions=(partition,)))
+    after: Record | None = None if name is None else {"PK": partition, "SK": name}
     page = services.store.table.query(JOBS, partition, limit=most, after=after)
     end = None if page.cursor is None else encode_cursor(Position(partition, str(page.cursor["SK"])), own)
     listed = read_each(page.records, read)

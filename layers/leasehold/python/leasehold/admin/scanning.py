@@ -146,6 +146,7 @@ ENDED_JOBS = Source(JOBS, ENDED_INDEX, Order.ENDED, rf"({_TIME})#.{{1,600}}")
 DEDUP_RECORDS = Source(JOBS, None, Order.DEDUP_WINDOW, r"-|\d{4}-\d\d-\d\d")
 OPEN_DEAD_LETTERS = Source(DEAD_LETTERS, BY_DATE_INDEX, Order.FAILED, rf"({_TIME})#[0-9a-f-]{{36}}")
 OPEN_DEAD_LETTERS_OF_TYPE = replace(OPEN_DEAD_LETTERS, index=BY_TYPE_INDEX)
+BY_NAME = Source(JOBS, None, Order.NAME, r"(?s:.+)")
 AUDIT_TRAIL = Source(JOBS, None, Order.CREATED, rf"({_TIME})#[0-9a-f]{{1,64}}")
 
 

@@ -23,16 +23,13 @@ class QueueAddress:
     dead_letters_table: str
 
 
-def from_environment(environment: Mapping[str, str] | None = None) -> QueueAddress:
+def from_environment(environment: Mapping[str, str] = os.environ) -> QueueAddress:
     """The one queue that this function handles jobs of, or was granted something of."""
-    given = os.environ if environment is None else environment
-    found = _granted(given)
-    if given.get(variables.JOBS_TABLE) and given.get(variables.DEAD_LETTERS_TABLE):
-        own = QueueAddress(
-            queue_name=given.get(variables.QUEUE_NAME) or "",
-            jobs_table=given[variables.JOBS_TABLE],
-            dead_letters_table=given[variables.DEAD_LETTERS_TABLE],
-        )
+    found = _granted(environment)
+    jobs, dead_letters = environment.get(variables.JOBS_TABLE), environment.get(variables.DEAD_LETTERS_TABLE)
+    if jobs and dead_letters:
+        own_name = environment.get(variables.QUEUE_NAME) or ""
+        own = QueueAddress(queue_name=own_name, jobs_table=jobs, dead_letters_table=dead_letters)
         found[own.queue_name] = own
     if len(found) == 1:
         return next(iter(found.values()))
@@ -48,15 +45,14 @@ def from_environment(environment: Mapping[str, str] | None = None) -> QueueAddre
 
 def named(
     queue_name: str,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = os.environ,
     *,
     open_client: Callable[..., Any] | None = None,
     endpoint_url: str | None = None,
     region_name: str | None = None,
 ) -> QueueAddress:
     """The queue of that name: from the environment where it stands there, else from its parameter in SSM."""
-    given = os.environ if environment is None else environment
-    granted = _granted(given)
+    granted = _granted(environment)
     if queue_name in granted:
         return granted[queue_name]
     from botocore.exceptions import ClientError

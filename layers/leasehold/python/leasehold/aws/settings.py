@@ -47,9 +47,8 @@ class Settings:
     audit_roots_bucket: str | None = None
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+    def from_environment(cls, given: Mapping[str, str] = os.environ) -> Settings:
         """A text stands under the name of its field, as leasehold.aws.names has it."""
-        given = os.environ if environment is None else environment
         texts = {name: given.get(getattr(variables, name.upper())) for name in _TEXTS}
         said: dict[str, Any] = {name: text for name, text in texts.items() if text}
         return cls(
