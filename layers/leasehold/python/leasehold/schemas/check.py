@@ -1,13 +1,19 @@
-"""Refuse a payload that does not fit its type's model, before there is a job."""
+"""Refuse a payload that does not fit its type's model, before there is a job.
+
+No library and no model: this runs where jobs are enqueued.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.errors import InvalidPayloadError, StoreError
 from leasehold.kernel.payload import decode
+from leasehold.lean import dataclass
 from leasehold.schemas.records import UNREADABLE, read_schema
-from leasehold.schemas.single_values import Misfit, misfits_of_single
+from leasehold.schemas.single_values import faults_of_single
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,27 +32,43 @@ _MOST_STEPS = 100_000
 _SHAPES: dict[str, Shape] = {}
 
 
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    path: str
+    value: object
+    reason: str
+
+
 def check_payload(job_type: JobType, payload_text: str, services: Services) -> None:
     """InvalidPayloadError with the path and the reason. It reads once per process and schema, and writes nothing."""
     shape = shape_of(job_type, services)
-    payload = decode(payload_text) if shape else None
+    if not shape:
+        return
+    payload = decode(payload_text)
     try:
-        found = misfits(payload, shape) if shape else []
+        found = misfits(payload, shape)
     except UNREADABLE:
         return
-    if not found:
-        return
-    first, others = found[0], found[1:]
-    also = f" (and so: {'; '.join(f'{each.path} {each.reason}' for each in others)})" if others else ""
-    raise InvalidPayloadError(
-        first.path,
-        first.value,
-        f"{first.reason}{also}",
-        f"Correct it, or set check_payload = false in the job.toml of {job_type.name}.",
-    )
+    if found:
+        others = "; ".join(f"{each.path} {each.reason}" for each in found[1:])
+        raise InvalidPayloadError(
+            found[0].path,
+            found[0].value,
+            found[0].reason + (f" (and so: {others})" if others else ""),
+            f"Correct it, or set check_payload = false in the job.toml of {job_type.name}.",
+        )
 
 
-# --- whether a payload fits the shape of its type's model; no library and no model: this runs where jobs are enqueued
+def shape_of(job_type: JobType, services: Services) -> Shape | None:
+    """None where there is none that is understood, or a deployment replaces it right now: then the handler decides."""
+    if job_type.schema is None:
+        return None
+    if job_type.schema not in _SHAPES:
+        with suppress(StoreError):
+            read = read_schema(job_type.name, services.store.table)
+            if read is not None and read.digest == job_type.schema:
+                _SHAPES[job_type.schema] = read.shape
+    return _SHAPES.get(job_type.schema)
 
 
 def misfits(payload: Json, shape: Shape) -> list[Misfit]:
@@ -56,13 +78,8 @@ def misfits(payload: Json, shape: Shape) -> list[Misfit]:
     [Misfit(path='payload.n', value=[], reason='is no number')]
     """
     found: list[Misfit] = []
-    try:
-        for each in _Fit(shape.get("named", {})).check(payload, shape, "payload"):
-            found.append(each)
-            if len(found) == _MOST:
-                break
-    except _TooManyStepsError:
-        pass
+    with suppress(_TooManyStepsError):
+        found.extend(islice(_Fit(shape.get("named", {})).check(payload, shape, "payload"), _MOST))
     return found
 
 
@@ -83,6 +100,7 @@ class _Fit:
         if kind in _TYPES and not isinstance(value, _TYPES[kind]):
             yield Misfit(path, value, f"is no {_WORDS[_TYPES[kind]]}")
             return
+        # What this version does not know is left to the handler.
         match kind:
             case "object":
                 yield from self._object(value, shape, path)
@@ -91,31 +109,26 @@ class _Fit:
                     yield from self.check(each, shape["values"], f"{path}.{name}")
             case "list" | "tuple":
                 yield from self._list(value, shape, path)
-            case "str" if len(shape) == 1:  # most texts have no bounds
-                return
-            case "str" | "int" | "float" | "scalar" | "none" | "one of":
-                yield from misfits_of_single(value, shape, path)
             case "named":
                 yield from self.check(value, self._named.get(shape["name"], {}), path)
             case "either":
                 yield from self._either(value, shape, path)
-            case _:  # what this version does not know is left to the handler
-                return
+            case "str" | "int" | "float" | "scalar" | "none" | "one of" if shape != {"is": "str"}:
+                for fault in faults_of_single(value, shape):
+                    yield Misfit(path, value, fault)
 
     def _either(self, value: object, shape: Shape, path: str) -> Iterator[Misfit]:
-        others: list[tuple[Misfit, Iterator[Misfit]]] = []
+        others: list[Iterator[Misfit]] = []
         for each in shape["of"]:
             found = self.check(value, each, path)
             first = next(found, None)
             if first is None:
                 return
             if each.get("is") != "none":
-                others.append((first, found))
+                others.append(chain([first], found))
         if len(others) == 1:
             # With one alternative to null its own words say more than "fits neither".
-            ((first, found),) = others
-            yield first
-            yield from found
+            yield from others[0]
         else:
             yield Misfit(path, value, "fits none of what it may be")
 
@@ -134,28 +147,11 @@ class _Fit:
 
     def _list(self, value: list[Any], shape: Shape, path: str) -> Iterator[Misfit]:
         items = shape["items"]
-        if isinstance(items, list):
-            least = most = len(items)
-        else:
-            least, most = shape.get("min", 0), shape.get("max", len(value))
+        # A tuple has a shape for each place, a list one for all.
+        inner = items if isinstance(items, list) else [items] * len(value)
+        least, most = (len(items),) * 2 if inner is items else (shape.get("min", 0), shape.get("max", len(value)))
         if not least <= len(value) <= most:
             yield Misfit(path, value, f"has {len(value)} items; {least} are the least and {most} the most")
             return
         for number, each in enumerate(value):
-            inner = items[number] if isinstance(items, list) else items
-            yield from self.check(each, inner, f"{path}[{number}]")
-
-
-def shape_of(job_type: JobType, services: Services) -> Shape | None:
-    """None where there is none that is understood, or a deployment replaces it right now: then the handler decides."""
-    if job_type.schema is None:
-        return None
-    if job_type.schema not in _SHAPES:
-        try:
-            read = read_schema(job_type.name, services.store.table)
-        except StoreError:
-            return None
-        if read is None or read.digest != job_type.schema:
-            return None
-        _SHAPES[job_type.schema] = read.shape
-    return _SHAPES[job_type.schema]
+            yield from self.check(each, inner[number], f"{path}[{number}]")

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 type Shape = dict[str, Any]
 
 ANYTHING: Shape = {}
-_SCALARS = frozenset({"date", "datetime", "time", "timedelta", "uuid"})
+_SCALARS = frozenset({"bool", "date", "datetime", "time", "timedelta", "uuid"})
+# What is as the one inside. A validator that runs afterwards can only refuse more.
+_INNER = {"function-after": "schema", "lax-or-strict": "lax_schema", "json-or-python": "python_schema"}
 _BOUNDS = ("gt", "ge", "lt", "le")
 # What Rust's regular expressions and Python's do not read alike: of a word, a digit and a space too, each has its own
 # idea (an accent that stands by itself is a part of a word to Rust, and none to Python).
 _READ_OTHERWISE = re.compile(r"\[\[|&&|--|~~|\\[wWdDsSpPzZAxuUbB<>]|\(\?|\{,|\[\^?\]|[*+?}][+]")
+_LENGTHS = {"min": "min_length", "max": "max_length"}
 _CHANGES_TEXT = ("strip_whitespace", "to_lower", "to_upper")
 
 
@@ -41,6 +44,8 @@ class _Reader:
 
     def read(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> Shape:
         kind = str(schema["type"])
+        if kind in _INNER:
+            return self.read(schema[_INNER[kind]], config)
         read = getattr(self, f"_read_{kind.replace('-', '_')}", None)
         if read is not None:
             found: Shape = read(schema, config)
@@ -77,19 +82,7 @@ class _Reader:
         return {"is": "object", "fields": fields, **({"closed": True} if is_closed else {})}
 
     def _read_default(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> Shape:
-        return self._inner(schema, config) if schema.get("on_error", "raise") == "raise" else ANYTHING
-
-    def _inner(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> Shape:
-        return self.read(schema["schema"], config)
-
-    # A validator that runs afterwards can only refuse more.
-    _read_function_after = _inner
-
-    def _read_lax_or_strict(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> Shape:
-        return self.read(schema["lax_schema"], config)
-
-    def _read_json_or_python(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> Shape:
-        return self.read(schema["python_schema"], config)
+        return self.read(schema["schema"], config) if schema.get("on_error", "raise") == "raise" else ANYTHING
 
     def _read_chain(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> Shape:
         return self.read(schema["steps"][0], config)
@@ -98,20 +91,17 @@ class _Reader:
         return {"is": "either", "of": [{"is": "none"}, self.read(schema["schema"], config)]}
 
     def _read_union(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> Shape:
-        choices = [each[0] if isinstance(each, tuple) else each for each in schema["choices"]]
-        return {"is": "either", "of": [self.read(each, config) for each in choices]}
-
-    def _read_tagged_union(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> Shape:
-        choices = list(schema["choices"].values())
-        if not all(isinstance(each, dict) for each in choices):
+        choices = schema["choices"].values() if schema["type"] == "tagged-union" else schema["choices"]
+        # With a label of its own a choice is a pair; in a union with tags, one may be another choice's tag.
+        found = [each[0] if isinstance(each, tuple) else each for each in choices]
+        if not all(isinstance(each, dict) for each in found):
             return ANYTHING
-        return {"is": "either", "of": [self.read(each, config) for each in choices]}
+        return {"is": "either", "of": [self.read(each, config) for each in found]}
+
+    _read_tagged_union = _read_union
 
     def _read_none(self, _schema: object, _config: object) -> Shape:
         return {"is": "none"}
-
-    def _read_bool(self, _schema: object, _config: object) -> Shape:
-        return {"is": "scalar"}
 
     def _read_int(self, schema: Mapping[str, Any], _config: object) -> Shape:
         return {"is": schema["type"], **{name: schema[name] for name in _BOUNDS if _is_finite(schema.get(name))}}
@@ -124,9 +114,7 @@ class _Reader:
         if any(schema.get(each) or config.get(f"str_{each}") for each in _CHANGES_TEXT):
             return {"is": "str"}
         shape: Shape = {"is": "str"}
-        for name, given in (("min", "min_length"), ("max", "max_length")):
-            if given in schema:
-                shape[name] = schema[given]
+        shape |= {name: schema[given] for name, given in _LENGTHS.items() if given in schema}
         pattern = schema.get("pattern")
         if isinstance(pattern, str) and not _READ_OTHERWISE.search(pattern):
             shape["pattern"] = pattern

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, cast
-
-from leasehold.lean import dataclass
+from operator import ge, gt, le, lt
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,43 +14,31 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 5
 _COMPARED = {
-    "gt": ("is not more than", lambda value, bound: value > bound),
-    "ge": ("is less than", lambda value, bound: value >= bound),
-    "lt": ("is not less than", lambda value, bound: value < bound),
-    "le": ("is more than", lambda value, bound: value <= bound),
+    "gt": ("is not more than", gt),
+    "ge": ("is less than", ge),
+    "lt": ("is not less than", lt),
+    "le": ("is more than", le),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    path: str
-    value: object
-    reason: str
-
-
-def misfits_of_single(value: Any, shape: Shape, path: str) -> Iterator[Misfit]:
+def faults_of_single(value: Any, shape: Shape) -> Iterator[str]:
+    """What keeps a value from fitting, in words."""
     match shape["is"]:
         case "str":
-            yield from _text(value, shape, path)
+            least, most = shape.get("min", 0), shape.get("max", len(value))
+            if not least <= len(value) <= most:
+                bounds = f"{least} are the least" + (f" and {most} the most" if "max" in shape else "")
+                yield f"has {len(value)} characters; {bounds}"
+            elif "pattern" in shape and not _matches(shape["pattern"], value):
+                yield f"does not match {shape['pattern']}"
         case "int" | "float":
-            yield from _number(value, shape, path)
+            yield from _faults_of_number(value, shape)
         case "scalar" if value is None or isinstance(value, list | dict):
-            yield Misfit(path, value, "is no single value")
+            yield "is no single value"
         case "none" if value is not None:
-            yield Misfit(path, value, "is not null")
+            yield "is not null"
         case "one of" if not isinstance(value, str) or value not in shape["values"]:
-            yield Misfit(path, value, f"is none of {', '.join(map(repr, shape['values'][:_MOST_NAMED]))}")
-
-
-def _text(value: str, shape: Shape, path: str) -> Iterator[Misfit]:
-    if not shape.get("min", 0) <= len(value) <= shape.get("max", len(value)):
-        yield Misfit(path, value, f"has {len(value)} characters; {_between(shape)}")
-    elif "pattern" in shape and not _matches(shape["pattern"], value):
-        yield Misfit(path, value, f"does not match {shape['pattern']}")
-
-
-def _between(shape: Shape) -> str:
-    return f"{shape.get('min', 0)} are the least" + (f" and {shape['max']} the most" if "max" in shape else "")
+            yield f"is none of {', '.join(map(repr, shape['values'][:_MOST_NAMED]))}"
 
 
 def _matches(pattern: str, value: str) -> bool:
@@ -61,16 +48,16 @@ def _matches(pattern: str, value: str) -> bool:
         return True
 
 
-def _number(value: object, shape: Shape, path: str) -> Iterator[Misfit]:
+def _faults_of_number(value: object, shape: Shape) -> Iterator[str]:
     if isinstance(value, str):
         # pydantic reads numbers in texts; one without a digit is none, besides infinity and what is not a number.
         has_digit = any(each.isnumeric() for each in value)
         if not has_digit and (shape["is"] == "int" or not re.search("inf|nan", value, re.IGNORECASE)):
-            yield Misfit(path, value, "is no number")
+            yield "is no number"
     elif value is None or isinstance(value, list | dict):
-        yield Misfit(path, value, "is no number")
+        yield "is no number"
     elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         for name, (reason, holds) in _COMPARED.items():
             bound = shape.get(name)
-            if bound is not None and not cast("Any", holds)(value, bound):
-                yield Misfit(path, value, f"{reason} {bound}")
+            if bound is not None and not holds(value, bound):
+                yield f"{reason} {bound}"
