@@ -16,8 +16,9 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.payload import encode_payload, encode_result
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.retry import Delays, Exponential, Fixed, parse_retry
-from leasehold.kernel.type_options import check_resource, check_seats, parse_attempts, parse_key
+from leasehold.kernel.type_options import parse_attempts, parse_key
 from leasehold.limits.model import Rate
+from leasehold.limits.settings import check_resource, check_seats
 from leasehold.runtime.signals import Snooze, failure_of
 from leasehold.webhooks.address import parse_webhook
 

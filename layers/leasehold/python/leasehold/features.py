@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.table import Table
     from leasehold.limits.gate import LimitsGate as LimitsGate
     from leasehold.limits.lines import Lines
+    from leasehold.limits.settings import check_limits as check_limits
+    from leasehold.limits.settings import check_shared_limits as check_shared_limits
     from leasehold.operate.dead_letters import DeadLetters
     from leasehold.operate.failure_report import report_failure as report_failure
     from leasehold.operate.listings import Listings
@@ -63,7 +65,9 @@ _HOMES = {
     "SideBySide": "pollers.hand_overs",
     "TemplateCache": "templates.model",
     "audit_of_new_job": "audit.new_jobs",
+    "check_limits": "limits.settings",
     "check_payload": "schemas.check",
+    "check_shared_limits": "limits.settings",
     "checked_webhook": "webhooks.address",
     "debounced": "debounce.burst",
     "dumped": "schemas.payload_models",

@@ -20,8 +20,9 @@ from leasehold.circuit_breaker.model import (
 from leasehold.job_folders.toml import Listed, Table, built, choice, duration, length_of, text, whole_number
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed, RetryPolicy
-from leasehold.kernel.type_options import MAX_SEATS, OnFull, Retention, check_resource
+from leasehold.kernel.type_options import MAX_SEATS, OnFull, Retention
 from leasehold.limits.model import Rate
+from leasehold.limits.settings import check_resource
 from leasehold.webhooks.address import RunEvent, Webhook, parse_webhook
 
 UNLIMITED = "unlimited"

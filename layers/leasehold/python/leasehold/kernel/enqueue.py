@@ -254,7 +254,12 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
         try:
             if refused is not None:
                 raise refused
-            services.store.jobs.insert(job if is_stored_form(job.stored_payload) else _offloaded(job, services))
+            stored = job
+            if not is_stored_form(job.stored_payload):
+                from leasehold.kernel.offload import offloaded
+
+                stored = offloaded(job, services)
+            services.store.jobs.insert(stored)
         except ConditionFailed as failed:
             refused = None
             if _is_own(job, failed, drafted, services):
@@ -292,12 +297,6 @@ def is_as_made(job: Job, current: Record | None, *, at_any_time: bool = False) -
     names = ("job_type", "created_by", "retry_of", "schedule", *(() if at_any_time else ("created_at",)))
     made = job_record(job)
     return current is not None and all(current.get(name) == made.get(name) for name in names)
-
-
-def _offloaded(job: Job, services: Services) -> Job:
-    from leasehold.kernel.offload import offloaded
-
-    return offloaded(job, services)
 
 
 def log_enqueued(job: Job, services: Services) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from leasehold import features
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
 from leasehold.kernel.keys import MAX_SHARDS, NOT_ISOLATED, SYSTEM_CODE, Priority
 from leasehold.lean import dataclass
@@ -83,13 +84,9 @@ def check_job_type(job_type: JobType) -> None:
         raise InvalidOptionError(times, f"{name}: timeout and event age must be positive", "Correct it.")
     if job_type.max_attempts < 1:
         raise InvalidOptionError(job_type.max_attempts, f"{name}: max_attempts is at least 1", "Use 1 or more.")
-    for limit in (job_type.concurrency, job_type.concurrency_per_key):
-        if limit is not None:
-            check_seats(limit, f"{name}: concurrency")
-    for resource in job_type.resources:
-        check_resource(resource)
-    for weight in (job_type.weight, *job_type.weights.values()):
-        check_seats(weight, f"{name}: a weight")
+    if job_type.is_limited or job_type.weights:
+        features.check_limits(job_type)
+    whole_number(job_type.weight, f"{name}: a weight", MAX_SEATS)
     if lease is not None and lease < job_type.full_lease and not job_type.heartbeat:
         problem = f"a lease shorter than timeout + event age + 5 s ({job_type.full_lease}) needs a heartbeat"
         raise InvalidOptionError(lease, f"{name}: {problem}", "Set heartbeat, or leave the lease out.")
@@ -108,19 +105,9 @@ def check_registry(registry: Registry) -> None:
         raise InvalidOptionError(registry.shards, f"shards are 1 to {MAX_SHARDS}", "Start with 1.")
     if registry.isolate_types:
         check_codes({name: each.code for name, each in registry.types.items()} | dict(registry.retired))
-    if registry.concurrency is not None:
-        check_seats(registry.concurrency, "the concurrency of all types")
-    for name, seats in registry.resources.items():
-        check_resource(name)
-        check_seats(seats, f"resource {name}")
-    for job_type in registry.types.values():
-        for name in job_type.resources:
-            if name not in registry.resources:
-                raise InvalidOptionError(
-                    name,
-                    f"{job_type.name} needs a resource that is not there",
-                    f"Say how much of it there is, in the stage's resources: {sorted(registry.resources)} are known.",
-                )
+    needed = [each for each in registry.types.values() if each.resources]
+    if needed or registry.resources or registry.concurrency is not None:
+        features.check_shared_limits(registry)
 
 
 def check_codes(codes: Mapping[str, int]) -> None:
@@ -140,10 +127,6 @@ def free_code_line(taken: Collection[int]) -> str:
     return f"code = 0x{next(code for code in range(0x1000, SYSTEM_CODE) if code not in taken):04x}"
 
 
-def check_seats(value: object, subject: str) -> None:
-    whole_number(value, subject, MAX_SEATS)
-
-
 def whole_number(value: object, subject: str, most: int, fix: str = "Correct it.", *, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidOptionError(value, f"{subject} is a whole number from {least} to {most}", fix)
@@ -155,13 +138,6 @@ def parse_choice[Choice: StrEnum](kind: type[Choice], value: object, what: str) 
         return kind(value)  # type: ignore[arg-type]
     except ValueError:
         raise InvalidOptionError(value, f"{what} is not known", f"Use one of {', '.join(kind)}.") from None
-
-
-def check_resource(name: object) -> None:
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise InvalidOptionError(
-            name, "a resource is 1 to 64 characters of a-z, 0-9 and _, starting with a letter", "Use a name like gpu."
-        )
 
 
 MAX_KEY_BYTES = 256

@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from leasehold.kernel.errors import InvalidOptionError
-from leasehold.kernel.type_options import check_seats
 from leasehold.lean import dataclass
+from leasehold.limits.settings import check_seats
 
 if TYPE_CHECKING:
     from leasehold.kernel.job_type import JobType

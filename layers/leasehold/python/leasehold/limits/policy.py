@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError
-from leasehold.kernel.type_options import DELIVERY, check_seats, parse_key
+from leasehold.kernel.type_options import DELIVERY, parse_key
 from leasehold.lean import dataclass
 from leasehold.limits.model import OWN_SCOPE, DeployedLimits, Limit
+from leasehold.limits.settings import check_seats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
