@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.offload import Offload
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change, Put
+    from leasehold.kernel.table import Change
     from leasehold.pool import Pending
 
     type Answers = list[Exception | None]
@@ -194,14 +194,10 @@ def _result(job: Job, answer: Exception | None, services: Services) -> BulkResul
             job, answer = inserted(Draft(job), services, refused=answer), None
         except LeaseholdError as error:
             answer = error
-    match answer:
-        case None:
-            log_enqueued(job, services)
-            return Enqueued(job_id=job.job_id, created=True)
-        case LeaseholdError():
-            return Rejected(error=answer)
-        case _:
-            return Rejected(error=StoreError(str(answer)))
+    if answer is not None:
+        return Rejected(error=answer if isinstance(answer, LeaseholdError) else StoreError(str(answer)))
+    log_enqueued(job, services)
+    return Enqueued(job_id=job.job_id, created=True)
 
 
 # --- payloads that do not fit into their jobs
@@ -216,28 +212,21 @@ def offloaded_many(jobs: Sequence[Job], services: Services) -> list[Job]:
     return [offload.job for offload in offloads]
 
 
-def put_items(offloads: Sequence[Offload], services: Services) -> list[Exception | None]:
+def put_items(offloads: Sequence[Offload], services: Services) -> Answers:
     """Write what goes apart, in as few calls as possible; for each offload None, or what kept its item from it."""
-    items = [offload.item for offload in offloads if offload.item is not None]
-    answers = iter(_put_many(items, services) if items else [])
-    return [None if offload.item is None else _store_error(next(answers)) for offload in offloads]
-
-
-def _put_many(items: Sequence[Put], services: Services) -> Answers:
-    answers = services.store.table.insert_many(items)
-    for position, answer in enumerate(answers):
+    answers: Answers = [None] * len(offloads)
+    items = {position: offload.item for position, offload in enumerate(offloads) if offload.item is not None}
+    written = services.store.table.insert_many([*items.values()]) if items else []
+    for (position, item), answer in zip(items.items(), written, strict=True):
         if isinstance(answer, ConditionFailed):
             # There already, by a try whose response was lost, or of an older job of this id: its time counts anew.
             try:
-                services.store.table.write(items[position])
-                answers[position] = None
+                services.store.table.write(item)
             except StoreError as error:
                 answers[position] = error
+        elif answer is not None:
+            answers[position] = answer if isinstance(answer, StoreError) else StoreError(str(answer))
     return answers
-
-
-def _store_error(answer: Exception | None) -> StoreError | None:
-    return answer if answer is None or isinstance(answer, StoreError) else StoreError(str(answer))
 
 
 # --- in the caller's own transaction

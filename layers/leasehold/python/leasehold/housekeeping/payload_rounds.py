@@ -86,11 +86,9 @@ class PayloadRounds:
 
     def leave(self, place: Round, now: datetime) -> bool:
         """Note how far it has come, free for whoever goes on; False if somebody else does so by now."""
-        sets: Record = {"partition": place.partition, "until": to_text(now)}
-        if place.below is not None:
-            sets["below"] = place.below
-        removes = frozenset({"below"}) if place.below is None else frozenset[str]()
-        return self._mine(place.holder, sets, removes)
+        below: Record = {} if place.below is None else {"below": place.below}
+        sets = {"partition": place.partition, "until": to_text(now), **below}
+        return self._mine(place.holder, sets, frozenset({"below"} - sets.keys()))
 
     def finish(self, holder: str, next_at: datetime) -> bool:
         return self._mine(holder, {"next_at": to_text(next_at)}, frozenset({"holder", "until", "partition", "below"}))

@@ -60,15 +60,9 @@ def _pointer(path: _Path, known: set[str]) -> str:
 
 def _declared(shape: object) -> Iterator[str]:
     """The names of all fields in a shape."""
-    match shape:
-        case {"is": "object", "fields": fields, **rest}:
-            for names, _, inner in fields:
-                yield from names
-                yield from _declared(inner)
-            yield from _declared(rest)
-        case dict():
-            for inner in shape.values():
-                yield from _declared(inner)
-        case list():
-            for inner in shape:
-                yield from _declared(inner)
+    if isinstance(shape, dict):
+        for names, _, _ in shape.get("fields", ()):
+            yield from names
+        shape = [*shape.values()]
+    for inner in shape if isinstance(shape, list) else ():
+        yield from _declared(inner)
