@@ -204,17 +204,14 @@ def _interval(value: object) -> timedelta:
     return value
 
 
-_CHOICES: dict[str, type[StrEnum]] = {
-    "on_dst_gap": InTheGap,
-    "on_dst_overlap": WhenRepeated,
-    "missed": Missed,
-    "overlap": Overlap,
-}
 _PARSE: dict[str, Callable[[Any], object]] = {
     "every": _interval,
     "missed_window": parse_window,
     "priority": parse_priority,
-    **{name: partial(parse_choice, kind, what=name) for name, kind in _CHOICES.items()},
+    "on_dst_gap": partial(parse_choice, InTheGap, what="on_dst_gap"),
+    "on_dst_overlap": partial(parse_choice, WhenRepeated, what="on_dst_overlap"),
+    "missed": partial(parse_choice, Missed, what="missed"),
+    "overlap": partial(parse_choice, Overlap, what="overlap"),
 }
 _LOCAL = ("timezone", "on_dst_gap", "on_dst_overlap")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +11,7 @@ from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import Due, Priority, position_at, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.partitions import records_in
-from leasehold.kernel.records import Codec, Kind
+from leasehold.kernel.records import Codec, Kind, encode
 from leasehold.kernel.table import (
     JOBS,
     ConditionFailed,
@@ -79,11 +79,10 @@ class Schedules:
         due: Record = {} if due_at is None else _due(new.name, due_at, audit_entry.at)
         if due_at is not None and due_at <= audit_entry.at:
             due["wake"] = True
-        put = Put(
-            key=schedule_key(new.name),
-            record={**schedule_record(new), **due, "audit_head": audit.head},
-            conditions=(*_as_read(old), _last_triggered(old)) if old else None,
-        )
+        state = _STATE.record(replace(new, due_key=None, seen_at=None, audit_head=audit.head))
+        # A whole schedule is written again: what was noted since it was read must not be lost.
+        as_read = (*_as_read(old), _seen("last_triggered_at", old.last_triggered_at)) if old else None
+        put = Put(key=schedule_key(new.name), record={**definition_record(new), **state, **due}, conditions=as_read)
         return self._audits.commit([put], audit)
 
     def remove(self, schedule: Schedule) -> None:
@@ -171,26 +170,20 @@ def triggered_by_hand(schedule: Schedule, now: datetime) -> Update:
     return Update(key=schedule_key(schedule.name), conditions=(Exists("PK"),), sets=sets)
 
 
-def _last_triggered(schedule: Schedule) -> Condition:
-    """A whole schedule is written again: what was noted since it was read must not be lost."""
-    at = schedule.last_triggered_at
-    return Missing("last_triggered_at") if at is None else Equals("last_triggered_at", to_text(at))
-
-
 def _as_read(schedule: Schedule) -> tuple[Condition, ...]:
     """Slots are decided and definitions changed by those only who saw the latest of both."""
-    due = Missing("due_key") if schedule.due_key is None else Equals("due_key", schedule.due_key)
+    due = _seen("due_key", schedule.due_key)
     return (Equals("version", schedule.version), Equals("cursor", to_text(schedule.cursor)), due)
 
 
+def _seen(name: str, value: object) -> Condition:
+    return Missing(name) if value is None else Equals(name, encode(value))
+
+
 _KINDS = {
-    "Missed": Kind(str, Missed),
     "timedelta": Kind(int, lambda seconds: timedelta(seconds=seconds), lambda length: int(length.total_seconds())),
-    "Overlap": Kind(str, Overlap),
     "Priority": Kind(int, Priority),
-    "Origin": Kind(str, Origin),
-    "InTheGap": Kind(str, InTheGap),
-    "WhenRepeated": Kind(str, WhenRepeated),
+    **{choice.__name__: Kind(str, choice) for choice in (Missed, Overlap, Origin, InTheGap, WhenRepeated)},
 }
 _EVERY = Codec(Every, _KINDS, stored_as={"interval": "every"})
 _CRON = Codec(Cron, _KINDS, stored_as={"line": "cron"}, always={"line", "timezone", "on_dst_gap", "on_dst_overlap"})
@@ -203,24 +196,13 @@ _DEFINITION = Codec(
     always={"enabled", "missed", "missed_window", "overlap"},
 )
 _STATE = Codec(
-    Schedule,
-    _KINDS,
-    without=_NAMES[:DEFINED],
-    always={"cursor", "origin", "version", "mirrored_version", "created_by"},
+    Schedule, _KINDS, without=_NAMES[:DEFINED], always={"cursor", "origin", "version", "mirrored_version", "created_by"}
 )
-# Every write sets these anew.
-_SET_ANEW = frozenset({"due_key", "audit_head", "seen_at"})
 
 
 def definition_record(schedule: Schedule) -> Record:
     recurrence = schedule.recurrence
     return _DEFINITION.record(schedule) | (_EVERY if isinstance(recurrence, Every) else _CRON).record(recurrence)
-
-
-def schedule_record(schedule: Schedule) -> Record:
-    """All of a schedule but its place in the due index and its audit head."""
-    state = {name: value for name, value in _STATE.record(schedule).items() if name not in _SET_ANEW}
-    return definition_record(schedule) | state
 
 
 def definition_of(name: str, record: Record, **state: Any) -> Schedule:

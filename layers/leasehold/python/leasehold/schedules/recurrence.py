@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import takewhile
-from typing import TYPE_CHECKING, assert_never
+from itertools import count, takewhile
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from leasehold.kernel.errors import InvalidOptionError
@@ -108,16 +108,10 @@ def slots_after(recurrence: Recurrence, after: datetime) -> Iterator[datetime]:
     >>> next(slots_after(nine, datetime(2026, 11, 13, 12, tzinfo=UTC))).isoformat()
     '2026-11-16T08:00:00+00:00'
     """
-    match recurrence:
-        case Every(interval):
-            slot = ANCHOR + ((after - ANCHOR) // interval + 1) * interval
-            while True:
-                yield slot
-                slot += interval
-        case Cron():
-            yield from _cron_slots(recurrence, after)
-        case _:
-            assert_never(recurrence)
+    if isinstance(recurrence, Cron):
+        return _cron_slots(recurrence, after)
+    first = (after - ANCHOR) // recurrence.interval + 1
+    return (ANCHOR + number * recurrence.interval for number in count(first))
 
 
 def slots_between(recurrence: Recurrence, after: datetime, until: datetime) -> Iterator[datetime]:
@@ -170,15 +164,8 @@ def _moments(local: datetime, zone: ZoneInfo, cron: Cron) -> list[datetime]:
         return [first]
     if first.astimezone(zone).replace(tzinfo=None) != local:
         return [] if cron.on_dst_gap is InTheGap.SKIP else [_end_of_gap(second, first, zone)]
-    match cron.on_dst_overlap:
-        case WhenRepeated.ONCE:
-            return [first]
-        case WhenRepeated.BOTH:
-            return [first, second]
-        case WhenRepeated.SKIP:
-            return []
-        case _:
-            assert_never(cron.on_dst_overlap)
+    readings = {WhenRepeated.ONCE: [first], WhenRepeated.BOTH: [first, second], WhenRepeated.SKIP: []}
+    return readings[cron.on_dst_overlap]
 
 
 def _end_of_gap(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
@@ -202,18 +189,14 @@ def explain(recurrence: Recurrence) -> str:
     >>> explain(Every(timedelta(hours=2)))
     'every 2 hours'
     """
-    match recurrence:
-        case Every(interval):
-            unit = next(each for each, length in _UNITS.items() if not interval % length)
-            number = interval // _UNITS[unit]
-            return f"every {unit}" if number == 1 else f"every {number} {unit}s"
-        case Cron(line):
-            from cronsim import CronSim
+    if isinstance(recurrence, Every):
+        unit = next(each for each, length in _UNITS.items() if not recurrence.interval % length)
+        number = recurrence.interval // _UNITS[unit]
+        return f"every {unit}" if number == 1 else f"every {number} {unit}s"
+    from cronsim import CronSim
 
-            words = CronSim(line, datetime(2026, 1, 1)).explain()  # noqa: DTZ001  cron lines mean local time
-            return words[0].lower() + words[1:]
-        case _:
-            assert_never(recurrence)
+    words = CronSim(recurrence.line, datetime(2026, 1, 1)).explain()  # noqa: DTZ001  cron lines mean local time
+    return words[0].lower() + words[1:]
 
 
 MAX_LENGTH = 256
@@ -230,13 +213,10 @@ def expression_of(recurrence: Recurrence) -> tuple[str, str] | None:
     >>> expression_of(Every(timedelta(minutes=30)))
     ('cron(0,30 * * * ? *)', 'UTC')
     """
-    match recurrence:
-        case Every(interval):
-            line, timezone = _line_of(interval), "UTC"
-        case Cron(line, timezone):
-            pass
-        case _:
-            assert_never(recurrence)
+    if isinstance(recurrence, Every):
+        line, timezone = _line_of(recurrence.interval), "UTC"
+    else:
+        line, timezone = recurrence.line, recurrence.timezone
     expression = _cron(line) if line else None
     return (expression, timezone) if expression else None
 

@@ -146,9 +146,8 @@ def _wait(schedule: Schedule, now: datetime) -> timedelta:
 
 
 def _depends_on_a_job(schedule: Schedule, now: datetime) -> bool:
-    if schedule.overlap is Overlap.ALLOW or schedule.last_job_id is None:
-        return False
-    return bool(decide(schedule, now).make)
+    follows_one = schedule.overlap is not Overlap.ALLOW and schedule.last_job_id is not None
+    return follows_one and bool(decide(schedule, now).make)
 
 
 def _leave_to_a_poll(schedule: Schedule, now: datetime, services: Services) -> None:
@@ -163,9 +162,7 @@ def _leave_to_a_poll(schedule: Schedule, now: datetime, services: Services) -> N
 
 
 def _is_running(schedule: Schedule, services: Services) -> bool:
-    if schedule.last_job_id is None:
-        return False
-    job = services.store.jobs.get(schedule.last_job_id)
+    job = None if schedule.last_job_id is None else services.store.jobs.get(schedule.last_job_id)
     return job is not None and not job.has_ended
 
 

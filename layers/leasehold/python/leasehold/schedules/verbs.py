@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, cast
 from leasehold.audit.records import audit_entry_of, check_audit_entry, retried
 from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.unreadable import readable
-from leasehold.schedules.model import (
-    Origin,
-    ScheduleExistsError,
-    ScheduleNotFoundError,
-    parse_schedule_name,
-)
+from leasehold.schedules.model import Origin, ScheduleExistsError, ScheduleNotFoundError, parse_schedule_name
 from leasehold.schedules.records import definition_record
 from leasehold.templates.model import job_type_from, merged
 
