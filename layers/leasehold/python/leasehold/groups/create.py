@@ -16,7 +16,7 @@ from leasehold.audit.records import audit_entry_by_actor
 from leasehold.bulk.enqueue_many import offloaded_many
 from leasehold.groups.ends import Step, commit, due_after, next_turn, token_of
 from leasehold.groups.model import Group, GroupBrokenOffError, GroupExistsError, GroupMode, GroupState
-from leasehold.groups.plan import GroupRequest, callback_of, checked, content_of, members_of, new_group
+from leasehold.groups.plan import GroupRequest, callback_of, content_of, members_of, new_group
 from leasehold.kernel.enqueue import log_enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
@@ -57,8 +57,6 @@ def create(request: GroupRequest, services: Services, *, reason: str | None = No
 
     With a `reason`, who wanted it is recorded together with its beginning.
     """
-    services.deployment.refuse_if_halted()
-    request = checked(request)
     group_id = request.group_id or f"{services.random_source.bits(80):020x}"
     for _ in range(_TRIES):
         found = services.store.groups.get(group_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leasehold.groups.model import Group, GroupMode, GroupState, MemberEnd, OnFailure, end_of
@@ -55,8 +56,7 @@ class GroupHooks(Hooks):
         if step.group == group:
             return NOTHING
         return Joining(
-            changes=[change_of(group, step.group), *step.changes],
-            then=lambda: log_change(group, step.group, services),
+            changes=[change_of(group, step.group), *step.changes], then=lambda: log_change(group, step.group, services)
         )
 
 
@@ -169,26 +169,14 @@ def log_change(before: Group, after: Group, services: Services) -> None:
     """Log what became of a group, if its state changed."""
     if after.state is before.state:
         return
+    log, group_id, by = services.telemetry.event, after.group_id, after.created_by
     if after.state is GroupState.RUNNING:
-        services.telemetry.event(
-            Event.GROUP_CREATED,
-            group_id=after.group_id,
-            mode=str(after.mode),
-            members=after.total,
-            created_by=after.created_by,
-        )
+        log(Event.GROUP_CREATED, group_id=group_id, mode=str(after.mode), members=after.total, created_by=by)
         return
-    services.telemetry.event(
-        Event.GROUP_ENDED if after.has_ended else Event.GROUP_STOPPING, **after.progress, reason=after.reason
-    )
-    if after.callback_job_id is not None:
-        services.telemetry.event(
-            Event.JOB_ENQUEUED,
-            job_id=after.callback_job_id,
-            job_type=after.callback,
-            group_id=after.group_id,
-            created_by=after.created_by,
-        )
+    log(Event.GROUP_ENDED if after.has_ended else Event.GROUP_STOPPING, **after.progress, reason=after.reason)
+    job_id = after.callback_job_id
+    if job_id is not None:
+        log(Event.JOB_ENQUEUED, job_id=job_id, job_type=after.callback, group_id=group_id, created_by=by)
 
 
 # As it is registered in features.py.
@@ -215,11 +203,10 @@ def ending_of(job: Job, group: Group, services: Services, worker_id: str) -> End
     reason, worker = reason_of(group), worker_id if is_skipped else None
     step = SKIP if is_skipped else TURN_AWAY if job.status.is_waiting else CANCEL
     outcome = Outcome.SKIPPED if is_skipped else None
+    ending = partial(Ending, job, step, services, outcome=outcome, reason=reason, worker=worker)
     # Counted at once, it owes nothing more to its group.
-    alone = Ending(job, step, services, outcome=outcome, reason=reason, worker=worker, done={GROUPS})
-    if alone.is_plain:
-        return alone
-    return Ending(job, step, services, outcome=outcome, reason=reason, worker=worker)
+    alone = ending(done={GROUPS})
+    return alone if alone.is_plain else ending()
 
 
 def ask_to_stop(job: Job, group: Group, services: Services) -> bool:

@@ -59,10 +59,6 @@ class GroupState(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
-    @property
-    def has_ended(self) -> bool:
-        return self in {GroupState.COMPLETED, GroupState.FAILED, GroupState.CANCELLED}
-
 
 class MemberEnd(StrEnum):
     """How a group counts the end of a member."""
@@ -118,7 +114,7 @@ class Group:
 
     @property
     def has_ended(self) -> bool:
-        return self.state.has_ended
+        return self.state in {GroupState.COMPLETED, GroupState.FAILED, GroupState.CANCELLED}
 
     @property
     def scope(self) -> str:

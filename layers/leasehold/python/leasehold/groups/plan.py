@@ -1,4 +1,4 @@
-"""Plan a group: check all that a caller asks for, and draft every member, before anything is written."""
+"""Plan a group: draft every member of it, before anything is written."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from leasehold.groups.model import (
     MemberEnd,
     OnFailure,
     packed_codes,
-    parse_group_id,
 )
 from leasehold.kernel import payload as codec
-from leasehold.kernel.enqueue import JobRequest, draft, parse_words
+from leasehold.kernel.enqueue import JobRequest, draft
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.lanes import hold_lane
-from leasehold.kernel.type_options import parse_choice
 from leasehold.lean import dataclass
 from leasehold.templates.model import filled
 
@@ -50,34 +48,24 @@ _REFUSED_OF_CALLBACKS = dict.fromkeys(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRequest:
-    """What a caller asks for."""
+    """What a caller asks for, checked but for what its jobs are made with."""
 
     members: Sequence[JobRequest]
-    mode: GroupMode | str = GroupMode.SEQUENTIAL
-    on_failure: OnFailure | str = OnFailure.STOP
-    callback: JobRequest | None = None
-    group_id: str | None = None
-    created_by: str = SYSTEM
+    mode: GroupMode
+    on_failure: OnFailure
+    callback: JobRequest | None
+    group_id: str | None
+    created_by: str
 
 
-def checked(request: GroupRequest) -> GroupRequest:
-    """The request with its options parsed; InvalidInputError if one of them cannot be accepted."""
-    if not 1 <= len(request.members) <= MAX_MEMBERS:
-        raise InvalidOptionError(
-            len(request.members),
-            f"a group has 1 to {MAX_MEMBERS} members",
-            "Split it, or enqueue the jobs by themselves.",
-        )
-    for number, member in enumerate(request.members):
+def check_members(members: Sequence[JobRequest]) -> None:
+    count = len(members)
+    if not 1 <= count <= MAX_MEMBERS:
+        fix = "Split it, or enqueue the jobs by themselves."
+        raise InvalidOptionError(count, f"a group has 1 to {MAX_MEMBERS} members", fix)
+    for number, member in enumerate(members):
         if refused := _refused("member", member, _REFUSED_OF_MEMBERS):
             raise InvalidMemberError(number, refused)
-    return replace(
-        request,
-        mode=parse_choice(GroupMode, request.mode, "mode"),
-        on_failure=parse_choice(OnFailure, request.on_failure, "on_failure"),
-        group_id=None if request.group_id is None else parse_group_id(request.group_id),
-        created_by=parse_words(request.created_by, "created_by"),
-    )
 
 
 def _refused(what: str, request: JobRequest, reasons: Mapping[str, str]) -> InvalidOptionError | None:
@@ -101,8 +89,8 @@ def new_group(request: GroupRequest, group_id: str, services: Services) -> Group
     total = len(request.members)
     return Group(
         group_id=group_id,
-        mode=GroupMode(request.mode),
-        on_failure=OnFailure(request.on_failure),
+        mode=request.mode,
+        on_failure=request.on_failure,
         total=total,
         left=total,
         created_at=now,
@@ -112,7 +100,7 @@ def new_group(request: GroupRequest, group_id: str, services: Services) -> Group
         shards=services.deployment.registry().shards,
         codes=packed_codes(_codes(request, services)),
         made_at=now,
-        turn=0 if request.mode == GroupMode.SEQUENTIAL else None,
+        turn=0 if request.mode is GroupMode.SEQUENTIAL else None,
     )
 
 

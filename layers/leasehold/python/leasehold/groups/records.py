@@ -73,20 +73,15 @@ class Groups:
         return Listed([found[key] for key in keys if key in found], read.unreadable)
 
     def begin(
-        self,
-        group: Group,
-        callback: Job | None,
-        replaced: Group | None,
-        *,
-        token: str,
-        also: Sequence[Change] = (),
+        self, group: Group, callback: Job | None, replaced: Group | None, *, token: str, also: Sequence[Change] = ()
     ) -> bool:
         """Put a new group with what its end shall make; False if there is one, or no longer the one to replace."""
         as_read = None if replaced is None else (Equals("stamp", replaced.stamp), Exists("ended_at"))
         put = Put(key=group_key(group.group_id), record=group_record(group), conditions=as_read)
         others: list[Change] = [*([] if callback is None else [_kept(group, callback)]), *also]
         if are_codes_apart(group):
-            others.append(codes_put(group))
+            codes: Record = {"codes": zlib.compress(group.codes, 9), "stamp": group.stamp}
+            others.append(Put(key=group_key(group.group_id, CODES), record=codes, conditions=()))
         try:
             if others:
                 self._table.transact([put, *others], token=token)
@@ -163,11 +158,6 @@ def are_codes_apart(group: Group) -> bool:
     return len(group.codes) > _CODES_WITHIN
 
 
-def codes_put(group: Group) -> Put:
-    record: Record = {"codes": zlib.compress(group.codes, 9), "stamp": group.stamp}
-    return Put(key=group_key(group.group_id, CODES), record=record, conditions=())
-
-
 def codes_expire(group: Group) -> tuple[Update, ...]:
     """Those that stand apart go when their group goes."""
     if group.expires_at is None or not are_codes_apart(group):
@@ -201,17 +191,13 @@ def change_of(seen: Group, after: Group) -> Update:
         conditions=(
             Equals("stamp", seen.stamp),
             Equals("state", str(seen.state)),
-            *(_as_seen(old, name) for name in sorted(written - {"state"})),
+            *(Equals(name, old[name]) if name in old else Missing(name) for name in sorted(written - {"state"})),
             *_leaving(seen, after),
         ),
         sets={name: new[name] for name in written if name in new},
         adds={name: number for name, number in counted.items() if number},
         removes=frozenset(name for name in written if name not in new),
     )
-
-
-def _as_seen(old: Record, name: str) -> Condition:
-    return Equals(name, old[name]) if name in old else Missing(name)
 
 
 def _leaving(seen: Group, after: Group) -> tuple[Condition, ...]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.groups.create import create
-from leasehold.groups.model import MAX_MEMBERS, GroupMode, InvalidMemberError, OnFailure
-from leasehold.groups.plan import GroupRequest
+from leasehold.groups.model import MAX_MEMBERS, GroupMode, InvalidMemberError, OnFailure, parse_group_id
+from leasehold.groups.plan import GroupRequest, check_members
 from leasehold.groups.stop import cancel_group, find_group
-from leasehold.kernel.enqueue import request_of
+from leasehold.kernel.enqueue import parse_words, request_of
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.type_options import whole_number
+from leasehold.kernel.type_options import parse_choice, whole_number
 from leasehold.kernel.unreadable import readable, report_unreadable
 from leasehold.lean import dataclass
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
 
-
-if TYPE_CHECKING:
     # Named out here: within the class, `list` is a method.
     type _Groups = list[Group]
 
@@ -65,13 +63,17 @@ class Groups:
             creation that broke off. One that nobody goes on with is cancelled after 15 minutes.
         reason: where people make groups: it is recorded, with who they are.
         """
+        members = [_member(number, job) for number, job in enumerate(jobs)]
+        called_back = None if callback is None else request_of(callback)
+        self._services.deployment.refuse_if_halted()
+        check_members(members)
         request = GroupRequest(
-            members=[_member(number, job) for number, job in enumerate(jobs)],
-            mode=mode,
-            on_failure=on_failure,
-            callback=None if callback is None else request_of(callback),
-            group_id=group_id,
-            created_by=created_by,
+            members=members,
+            mode=parse_choice(GroupMode, mode, "mode"),
+            on_failure=parse_choice(OnFailure, on_failure, "on_failure"),
+            callback=called_back,
+            group_id=None if group_id is None else parse_group_id(group_id),
+            created_by=parse_words(created_by, "created_by"),
         )
         return create(request, self._services, reason=reason)
 
