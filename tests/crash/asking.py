@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from leasehold.direct_runs.model import DirectState
-from leasehold.direct_runs.run import DirectOrder, accept, make_run_id, perform
+from leasehold.direct_runs.model import DirectRequest, DirectState
+from leasehold.direct_runs.run import accept, make_run_id, perform
 from tests.api.world import Api
 from tests.crash.direct_running import Caller
 from tests.crash.faults import CALL
@@ -72,14 +72,16 @@ def _at_most_one_group(_world: World, end: Snapshot, _prepared: object) -> None:
 
 def _accepted(world: World) -> str:
     services = world.elsewhere.services
-    order = DirectOrder(
+    wanted = DirectRequest(
         run_id=make_run_id(services),
         job_type="limited",
         payload_text='{"mode":"result"}',
         timeout=timedelta(minutes=1),
-        reason="a test",
+        fingerprint="",
+        by="a test",
+        asked_at=services.clock.now(),
     )
-    return accept(order, services).run_id
+    return accept(wanted, services, reason="a test").run_id
 
 
 def _perform(process: Process, run_id: str) -> object:

@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.dispatcher import RUN_ID
-from leasehold.direct_runs.run import DirectOrder, accept, find_direct
+from leasehold.direct_runs.model import DirectRequest
+from leasehold.direct_runs.run import accept, find_direct
 from leasehold.kernel.enqueue import NewJob, draft, request_of
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
@@ -117,14 +118,17 @@ def test_the_direct_run_is_answered_with_its_result(local_stack: LocalStack):
 
 def test_the_runner_does_the_direct_run_that_was_asked_for(local_stack: LocalStack):
     run_id = sample_of(local_stack, "direct_runner")[RUN_ID]
-    order = DirectOrder(
+    services = local_stack.queue.services
+    wanted = DirectRequest(
         run_id=run_id,
         job_type="limited",
         payload_text="{}",
         timeout=timedelta(seconds=30),
-        reason="a sample",
+        fingerprint="",
+        by="a sample",
+        asked_at=services.clock.now(),
     )
-    accept(order, local_stack.queue.services)
+    accept(wanted, services, reason="a sample")
 
     invoke(local_stack, "direct-runner", "events/direct_runner.json")
 

@@ -78,13 +78,8 @@ class NextSlot:
             shards = self._services.deployment.registry().shards
             store.reservations.lift(self._job_type.name, self._run_id, now, is_waited_for=is_waited_for, shards=shards)
         except StoreError as error:
-            self._services.telemetry.event(
-                Event.TIDY_FAILED,
-                run_id=self._run_id,
-                what="reservation",
-                error=str(error),
-                until=self.until.isoformat(),
-            )
+            until, log = self.until.isoformat(), self._services.telemetry.event
+            log(Event.TIDY_FAILED, run_id=self._run_id, what="reservation", error=str(error), until=until)
         self._services.deployment.forget()
 
     def _what_is_reserved(self) -> str | None:

@@ -48,7 +48,7 @@ class DirectRequests:
 
     def get(self, run_id: str) -> DirectRequest | None:
         record = self._table.get(direct_request_key(run_id))
-        return request_of(run_id, record) if record else None
+        return DirectRequest(run_id=run_id, **_CODEC.values(record)) if record else None
 
     def take(self, request: DirectRequest) -> bool:
         """Begin it, unless another invocation has: asynchronous events may come twice."""
@@ -71,14 +71,11 @@ class DirectRequests:
         return current is None or (current.get("taken_by"), current.get("state")) == written
 
 
+_MILLISECOND = timedelta(milliseconds=1)
+_MILLIS = Kind(int, lambda millis: millis * _MILLISECOND, lambda length: length // _MILLISECOND)
 _CODEC = Codec(
     DirectRequest,
-    {
-        "timedelta": Kind(
-            int, lambda millis: timedelta(milliseconds=millis), lambda length: length // timedelta(milliseconds=1)
-        ),
-        "DirectState": Kind(str, DirectState),
-    },
+    {"timedelta": _MILLIS, "DirectState": Kind(str, DirectState)},
     stored_as={"timeout": "timeout_millis", "payload_text": "payload", "result_text": "result"},
     without={"run_id"},
     always={"state"},
@@ -96,10 +93,6 @@ def acceptance(request: DirectRequest) -> Put:
     forgotten = NotAfter("kept_until", to_text(request.asked_at))
     vacant = AnyOf((Missing("PK"), forgotten))
     return Put(key=direct_request_key(request.run_id), record=record, conditions=(vacant,))
-
-
-def request_of(run_id: str, record: Record) -> DirectRequest:
-    return DirectRequest(run_id=run_id, **_CODEC.values(record))
 
 
 class Reservations:

@@ -25,7 +25,6 @@ from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.keys import make_nonce, to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
-from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,52 +132,28 @@ _FIRST_PAUSE = timedelta(milliseconds=100)
 _LONGEST_PAUSE = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirectOrder:
-    """What a caller asks for. run_id: the same for the same idempotency key, however often it comes."""
+def accept(wanted: DirectRequest, services: Services, *, reason: str, key: str = "") -> DirectRequest:
+    """Keep a direct run to be done, with the record of who wanted it; one that was accepted before is found again.
 
-    run_id: str
-    job_type: object
-    payload_text: str
-    timeout: timedelta
-    reason: str
-    key: str = ""
-    fingerprint: str = ""
-
-
-def accept(order: DirectOrder, services: Services) -> DirectRequest:
-    """Keep a direct run to be done, with the record of who wanted it; one that was accepted before is found again."""
+    Its id is the same for the same idempotency key, however often that comes. It counts as asked for when it is kept.
+    """
+    run_id, target = wanted.run_id, f"direct-run#{wanted.run_id}"
 
     def attempt() -> DirectRequest | None:
-        found = services.store.direct_requests.get(order.run_id)
+        found = services.store.direct_requests.get(run_id)
         now = services.clock.now()
         if found is not None and found.expires_at > now:
-            if found.fingerprint != order.fingerprint:
-                raise RequestKeyReusedError(order.key)
+            if found.fingerprint != wanted.fingerprint:
+                raise RequestKeyReusedError(key)
             return found
-        job_type = checked_type(order.job_type, services, timeout=order.timeout)
-        _refuse_too_long(order.timeout, job_type)
-        entry = audit_entry_by_actor(
-            "direct run",
-            f"direct-run#{order.run_id}",
-            "direct_run",
-            services,
-            reason=order.reason,
-            job_type=job_type.name,
-        )
-        request = DirectRequest(
-            run_id=order.run_id,
-            job_type=job_type.name,
-            fingerprint=order.fingerprint,
-            by=entry.by,
-            asked_at=now,
-            timeout=order.timeout,
-            payload_text=order.payload_text,
-        )
-        audits = services.store.audits
+        job_type = checked_type(wanted.job_type, services, timeout=wanted.timeout)
+        _refuse_too_long(wanted.timeout, job_type)
+        details = {"job_type": job_type.name}
+        entry = audit_entry_by_actor("direct run", target, "direct_run", services, reason=reason, **details)
+        request, audits = replace(wanted, by=entry.by, asked_at=now), services.store.audits
         return request if audits.commit([acceptance(request)], audits.audit(entry)) else None
 
-    return retried(f"direct run {order.run_id}", attempt, services)
+    return retried(f"direct run {run_id}", attempt, services)
 
 
 def find_direct(run_id: str, services: Services) -> DirectRequest:
@@ -225,24 +200,18 @@ def _done(request: DirectRequest, services: Services) -> DirectRequest:
         nonlocal request
         request = replace(request, started_at=services.clock.now())
 
+    run_id, payload_text, timeout = request.run_id, request.payload_text or "", request.timeout
     try:
-        result = run_now(
-            request.job_type,
-            request.payload_text or "",
-            services,
-            timeout=request.timeout,
-            run_id=request.run_id,
-            on_turn=started,
-        )
+        result = run_now(request.job_type, payload_text, services, timeout=timeout, run_id=run_id, on_turn=started)
         text = encode_result(result)
+    except DirectRunError as failed:
+        error, code = failed.error, failed.error_code
     except LeaseholdError as failed:
         error, code = str(failed), failed.code
-        if isinstance(failed, DirectRunError):
-            error, code = failed.error, failed.error_code
-        error = shortened(error, MAX_ERROR_BYTES) or code
-        ended_at = services.clock.now()
-        return replace(request, state=DirectState.FAILED, ended_at=ended_at, error=error, error_code=code)
-    return replace(request, state=DirectState.COMPLETED, ended_at=services.clock.now(), result_text=text)
+    else:
+        return replace(request, state=DirectState.COMPLETED, ended_at=services.clock.now(), result_text=text)
+    error, ended_at = shortened(error, MAX_ERROR_BYTES) or code, services.clock.now()
+    return replace(request, state=DirectState.FAILED, ended_at=ended_at, error=error, error_code=code)
 
 
 def _refuse_too_long(timeout: timedelta, job_type: JobType) -> None:

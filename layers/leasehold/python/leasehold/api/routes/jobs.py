@@ -25,8 +25,8 @@ from leasehold.api.idempotency import job_made_once
 from leasehold.api.operations import Call, route
 from leasehold.api.requests import JobsQuery, QueueQuery
 from leasehold.aws.api_access import Role
-from leasehold.direct_runs.model import DirectState
-from leasehold.direct_runs.run import DirectOrder, accept, find_direct, make_run_id, wait_for_direct
+from leasehold.direct_runs.model import DirectRequest, DirectState
+from leasehold.direct_runs.run import accept, find_direct, make_run_id, wait_for_direct
 from leasehold.kernel.enqueue import OnDuplicate, draft, request_of
 from leasehold.kernel.keys import RANDOM_BITS, JobId, make_job_id, partition_of
 from leasehold.kernel.payload import encode_value
@@ -152,17 +152,18 @@ def _successor_id(job_id: str, call: Call) -> JobId:
 @route("POST /api/direct-runs", Role.OPERATOR, "DirectRun", statuses=(200, 202), takes_key=True)
 def start_direct_run(call: Call, body: DirectRunBody) -> Answer:
     """Run a handler now, without a job; 202 with an id to ask for where it takes longer than 25 s."""
-    order = DirectOrder(
+    wanted = DirectRequest(
         # The key is in the id: whoever asks again finds the same run, and its result.
         run_id=make_run_id(call.services) if call.asked is None else f"direct-{call.asked.name}",
         job_type=body.job_type,
         payload_text=encode_value(body.payload),  # type: ignore[arg-type]
         timeout=timedelta(seconds=body.timeout),
-        reason=body.reason,
-        key="" if call.asked is None else call.asked.key,
         fingerprint="" if call.asked is None else call.asked.fingerprint,
+        by=call.services.identity.actor(),
+        asked_at=call.services.clock.now(),
     )
-    request = accept(order, call.services)
+    key = "" if call.asked is None else call.asked.key
+    request = accept(wanted, call.services, reason=body.reason, key=key)
     if request.state is DirectState.ACCEPTED:
         # Started twice, it is begun once: see DirectRequests.take.
         call.start_run(request.run_id)
