@@ -9,7 +9,7 @@ and one at its last attempt must not die of another's crash.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +18,7 @@ from leasehold.kernel.execute import Attempt, Execution
 from leasehold.kernel.payload import encode_result
 from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.release import release
+from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,37 +37,28 @@ if TYPE_CHECKING:
     type Work = Callable[[Sequence[Attempt]], Sequence[object]]
 
 
+@dataclass(slots=True)
 class BatchExecutor:
     """One batch, of hand-overs of one type.
 
     work: gets attempts that have started and returns, for each in order, its result or the exception of its own.
-    reserve: so much time must be left behind a run that is alone. remaining: how long this invocation lives.
+    reserve: so much time must be left behind a run that is alone. time_left: how long this invocation lives.
     """
 
-    def __init__(
-        self,
-        executor: Executor,
-        services: Services,
-        job_type: JobType,
-        work: Work,
-        *,
-        reserve: timedelta,
-        remaining: timedelta | None,
-    ) -> None:
-        self._executor = executor
-        self._services = services
-        self._job_type = job_type
-        self._work = work
-        self._reserve = reserve
-        self._time_left = remaining or job_type.longest_run
-        self._ends_at = services.clock.now() + self._time_left
-        self._done: dict[JobId, Execution] = {}
-        # What one of them raised; it is raised again once the others have their ends.
-        self._unwritten: Exception | None = None
+    executor: Executor
+    services: Services
+    job_type: JobType
+    work: Work
+    reserve: timedelta
+    time_left: timedelta
+    _done: dict[JobId, Execution] = field(init=False, default_factory=dict)
+    # What one of them raised; it is raised again once the others have their ends.
+    _unwritten: Exception | None = field(init=False, default=None)
 
     def execute(self, handovers: Sequence[Handover]) -> dict[JobId, Execution]:
-        done, turn_back = self._done, self._executor.turn_back
-        turned_back = [each.job_id for each in handovers if turn_back(each, self._job_type)]
+        ends_at = self.services.clock.now() + self.time_left
+        done, turn_back = self._done, self.executor.turn_back
+        turned_back = [each.job_id for each in handovers if turn_back(each, self.job_type)]
         done |= dict.fromkeys(turned_back, Execution.RELEASED)
         ready = [each for each in handovers if each.job_id not in done]
         together = self._never_started(ready)
@@ -74,17 +66,17 @@ class BatchExecutor:
             self._run_together(together)
         for handover in ready:
             if handover.job_id not in done and handover.job_id not in {each.job_id for each, _ in together}:
-                done[handover.job_id] = self._run_alone(handover, is_first=not done)
+                done[handover.job_id] = self._run_alone(handover, ends_at, is_first=not done)
         return done
 
     # --- together
 
     def _never_started(self, handovers: Sequence[Handover]) -> list[tuple[Handover, Job]]:
         """Those that may start together, with their jobs as they are; none where that would be one alone."""
-        jobs = self._services.store.jobs
-        if not self._job_type.starts_together or len(handovers) < 2 or jobs.refused_batches is not None:
+        jobs = self.services.store.jobs
+        if not self.job_type.starts_together or len(handovers) < 2 or jobs.refused_batches is not None:
             return []
-        found, _ = self._services.store.listings.look_up([each.job_id for each in handovers])
+        found, _ = self.services.store.listings.look_up([each.job_id for each in handovers])
         together = [
             (each, job)
             for each in handovers
@@ -115,10 +107,10 @@ class BatchExecutor:
 
     def _start(self, handed_over: Sequence[tuple[Handover, Job]]) -> list[Attempt]:
         """Those that have started; where one's start is not known, the others have their run all the same."""
-        writes = [self._executor.start_of(each, self._job_type, self._time_left) for each, _ in handed_over]
+        writes = [self.executor.start_of(each, self.job_type, self.time_left) for each, _ in handed_over]
         answers: Sequence[object]
         try:
-            answers = self._services.store.jobs.apply_many(writes)
+            answers = self.services.store.jobs.apply_many(writes)
         except StoreError as error:
             answers = [error] * len(writes)
         attempts: list[Attempt] = []
@@ -127,25 +119,25 @@ class BatchExecutor:
                 # The same write once more decides about whom the batch left open, also if it was made after all.
                 started = _started(job, write) if answer is None else self._decided(handover, write)
                 if started is not None:
-                    attempts.append(self._executor.started(started, self._job_type, self._time_left))
+                    attempts.append(self.executor.started(started, self.job_type, self.time_left))
         return attempts
 
     def _decided(self, handover: Handover, write: Write) -> Job | None:
         try:
-            return self._services.store.jobs.apply_and_read(write)
+            return self.services.store.jobs.apply_and_read(write)
         except TransitionRefused as refused:
-            self._done[handover.job_id] = self._executor.not_started(handover, refused.current)
+            self._done[handover.job_id] = self.executor.not_started(handover, refused.current)
             return None
 
     def _run_alive(self, attempts: Sequence[Attempt]) -> list[object]:
         """Run attempts together, each with its own heartbeat; what one of them lost is its own outcome."""
-        keep_alive = self._executor.keep_alive if self._job_type.heartbeat else None
+        keep_alive = self.executor.keep_alive if self.job_type.heartbeat else None
         kept = [] if keep_alive is None else [keep_alive(attempt) for attempt in attempts]
         for alive in kept:
             alive.__enter__()
         outcomes: list[object] = []
         try:
-            outcomes = list(self._work(attempts))
+            outcomes = list(self.work(attempts))
         except (Exception, SystemExit) as error:
             outcomes = [error] * len(attempts)  # all have started: each is owed an end
         finally:
@@ -166,17 +158,17 @@ class BatchExecutor:
                 outcome = unfit
         if isinstance(outcome, BaseException):
             error = outcome
-            self._done[job_id] = self._unless_lost(attempt, lambda: self._executor.raised(attempt, error))
+            self._done[job_id] = self._unless_lost(attempt, lambda: self.executor.raised(attempt, error))
             return None
         if attempt.has_ended:  # by transact_complete
-            self._done[job_id] = self._executor.completed(attempt)
+            self._done[job_id] = self.executor.completed(attempt)
             return None
         return attempt.completion(result_text)
 
     def _complete(self, completing: Sequence[tuple[Attempt, Ending]]) -> None:
         plain = [(attempt, ending) for attempt, ending in completing if ending.is_plain]
         try:
-            answers = self._services.store.jobs.apply_many([ending.write for _, ending in plain])
+            answers = self.services.store.jobs.apply_many([ending.write for _, ending in plain])
         except StoreError:
             answers = []  # each is written by itself, for as long as there is time
         written = {attempt.job.job_id for (attempt, _), answer in zip(plain, answers, strict=False) if answer is None}
@@ -187,27 +179,27 @@ class BatchExecutor:
 
     def _finish(self, attempt: Attempt, ending: Ending, written: set[JobId]) -> Execution:
         attempt.finish(ending, is_written=attempt.job.job_id in written)
-        return self._executor.completed(attempt)
+        return self.executor.completed(attempt)
 
     def _unless_lost(self, attempt: Attempt, end: Callable[[], Execution]) -> Execution:
         try:
             return end()
         except LeaseLostError as lost:
-            self._executor.log_lost(attempt.job.job_id, attempt.job.job_type, lost.transition)
+            self.executor.log_lost(attempt.job.job_id, attempt.job.job_type, lost.transition)
             return Execution.LEASE_LOST
 
     # --- alone
 
-    def _run_alone(self, handover: Handover, *, is_first: bool) -> Execution:
-        now = self._services.clock.now()
-        left = self._ends_at - now
-        if not is_first and left < self._job_type.timeout + self._reserve:
-            release(handover, "its batch had no time left for it", self._services, until=now)
+    def _run_alone(self, handover: Handover, ends_at: datetime, *, is_first: bool) -> Execution:
+        now = self.services.clock.now()
+        left = ends_at - now
+        if not is_first and left < self.job_type.timeout + self.reserve:
+            release(handover, "its batch had no time left for it", self.services, until=now)
             return Execution.RELEASED
-        return self._executor.execute(handover, self._work_alone, remaining=left)
+        return self.executor.execute(handover, self._work_alone, remaining=left)
 
     def _work_alone(self, attempt: Attempt) -> object:
-        (outcome,) = self._work([attempt])
+        (outcome,) = self.work([attempt])
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome

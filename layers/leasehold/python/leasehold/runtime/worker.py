@@ -60,8 +60,8 @@ class Worker:
             return work_of_batch(attempts, self)
 
         job_type = self.services.deployment.settings_of(handovers[0].job_type)
-        batch = BatchExecutor(self._executor, self.services, job_type, work, reserve=RESERVE, remaining=remaining)
-        return batch.execute(handovers)
+        time_left = remaining or job_type.longest_run
+        return BatchExecutor(self._executor, self.services, job_type, work, RESERVE, time_left).execute(handovers)
 
     def run_directly(self, run: DirectRun, *, remaining: timedelta | None = None) -> DirectAnswer:
         """Run a handler for a caller who waits for it, without a job."""
