@@ -43,7 +43,7 @@ class Woken:
 
     scopes: list[str] = field(default_factory=list)
 
-    def wake(self, scopes: Sequence[str]) -> None:
+    def __call__(self, scopes: Sequence[str]) -> None:
         self.scopes += scopes
 
     def take(self) -> list[FreedScope]:

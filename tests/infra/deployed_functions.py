@@ -16,7 +16,7 @@ from app import ROOT
 from leasehold import BaseJobHandler, Cancel, JobContext, NonRetryableError, Operator, Queue, Skip, Snooze
 from leasehold.aws import container, dispatcher
 from leasehold.aws import names as variables
-from leasehold.aws.dispatcher import LambdaWaker
+from leasehold.aws.dispatcher import LambdaDispatcher, wake_poller
 from leasehold.features import Store
 from leasehold.functions import dead_letter_reporter as reporter
 from leasehold.functions import poller
@@ -164,8 +164,8 @@ class Waker:
     def is_on(self) -> bool:
         return self._calls.actor in self._pollers
 
-    def wake(self, scopes: Sequence[str]) -> None:
-        LambdaWaker(self._pollers[self._calls.actor]).wake(scopes)
+    def __call__(self, scopes: Sequence[str]) -> None:
+        wake_poller(LambdaDispatcher(), self._pollers[self._calls.actor], scopes)
 
 
 class DeployedFunctions:

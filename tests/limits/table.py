@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Key, Page, Record, TableDefinition
-    from leasehold.limits.seating import Waker
     from tests.latency import Latencies
     from tests.limits.figures import Figures
     from tests.limits.process import Process
@@ -32,7 +31,7 @@ class SharedTable:
         self.figures = figures
         self.stored = MemoryTable()
         self.on_change: Callable[[Record], None] = lambda _: None
-        self.waker: Waker | None = None
+        self.waker: Callable[[Sequence[str]], None] | None = None
         self._indexed = MemoryTable("indexes")
         self._on_their_way: deque[tuple[int, Key, Record | None]] = deque()
 

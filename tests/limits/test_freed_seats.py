@@ -37,7 +37,7 @@ class Wakes:
         self.scopes: list[str] = []
         self.fails = False
 
-    def wake(self, scopes: Sequence[str]) -> None:
+    def __call__(self, scopes: Sequence[str]) -> None:
         if self.fails:
             raise DispatchError("throttled")
         self.scopes += scopes

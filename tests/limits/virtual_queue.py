@@ -77,7 +77,7 @@ class VirtualQueue:
         self._idle: dict[str, list[Process]] = {}
         self._stream = _Stream(self)
         self._shared.on_change = self._stream.note
-        self._shared.waker = self
+        self._shared.waker = self.wake
         self._setup = self._open("setup", "sdk")
         deployed = {each.name: each for each in types}
         self._handlers = dict.fromkeys(deployed, _handler_for(self))

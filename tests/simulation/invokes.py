@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from leasehold.aws.dispatcher import LambdaDispatcher, LambdaWaker
+from leasehold.aws.dispatcher import LambdaDispatcher, wake_poller
 from tests.simulation.faults import AT_INVOKES, Fault
 from tests.simulation.kernel import Killed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tests.simulation.world import World
 
 POLLER = "poller"
@@ -60,5 +63,5 @@ def dispatcher_in(world: World) -> LambdaDispatcher:
     return LambdaDispatcher(Lambda(world))  # type: ignore[arg-type]
 
 
-def waker_in(world: World) -> LambdaWaker:
-    return LambdaWaker(POLLER, dispatcher_in(world))
+def waker_in(world: World) -> Callable[[Sequence[str]], None]:
+    return partial(wake_poller, dispatcher_in(world), POLLER)

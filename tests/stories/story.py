@@ -93,7 +93,7 @@ class Wakes:
         self.scopes: list[str] = []
         self._recording = recording
 
-    def wake(self, scopes: Sequence[str]) -> None:
+    def __call__(self, scopes: Sequence[str]) -> None:
         self._recording.note(f"wake    {' '.join(scopes)}{': fails' if self.fails else ''}")
         if self.fails:
             raise DispatchError("throttled")

@@ -22,12 +22,11 @@ from leasehold.lean import dataclass
 from leasehold.pool import threads_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from functools import _lru_cache_wrapper
 
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
     from leasehold.kernel.job_type import JobType
-    from leasehold.limits.seating import Waker
     from leasehold.operate.failure_report import ErrorReporter
 
 _HANDLERS_LOGGER = "leasehold.jobs"
@@ -96,12 +95,12 @@ def reporter_of(settings: Settings) -> ErrorReporter | None:
     return SentryReporter(dsn, environment=settings.environment_name)
 
 
-def _waker_of(settings: Settings) -> Waker | None:
+def _waker_of(settings: Settings) -> Callable[[Sequence[str]], None] | None:
     if settings.poller_function is None:
         return None
-    from leasehold.aws.dispatcher import LambdaWaker
+    from leasehold.aws.dispatcher import LambdaDispatcher, wake_poller
 
-    return LambdaWaker(settings.poller_function)
+    return partial(wake_poller, LambdaDispatcher(), settings.poller_function)
 
 
 class _Caller:

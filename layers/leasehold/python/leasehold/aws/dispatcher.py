@@ -74,11 +74,5 @@ def start_direct_run(dispatcher: LambdaDispatcher, function: str, run_id: str) -
     dispatcher.invoke(function, json.dumps({RUN_ID: run_id}).encode())
 
 
-class LambdaWaker:
-    def __init__(self, function: str, dispatcher: LambdaDispatcher | None = None) -> None:
-        self._function = function
-        self._dispatcher = dispatcher or LambdaDispatcher()
-
-    def wake(self, scopes: Sequence[str]) -> None:
-        event = {"source": FREED_SOURCE, "scopes": list(scopes)}
-        self._dispatcher.invoke(self._function, json.dumps(event).encode())
+def wake_poller(dispatcher: LambdaDispatcher, function: str, scopes: Sequence[str]) -> None:
+    dispatcher.invoke(function, json.dumps({"source": FREED_SOURCE, "scopes": list(scopes)}).encode())

@@ -14,14 +14,13 @@ from leasehold.pool import InTurn
 from leasehold.telemetry import Silence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from leasehold.direct_runs.run import Caller
     from leasehold.features import Store
     from leasehold.kernel.hooks import Feature
     from leasehold.kernel.ports import Clock, Identity
-    from leasehold.limits.seating import Waker
     from leasehold.operate.failure_report import ErrorReporter
     from leasehold.pollers.window import Window
     from leasehold.pool import Pool
@@ -40,7 +39,8 @@ class Services:
     reporter: ErrorReporter | None = None
     mirror: ScheduleMirror | None = None
     caller: Caller | None = None
-    waker: Waker | None = None
+    # Starts a poller for scopes whose seats were freed, faster than the stream would; DispatchError if that fails.
+    waker: Callable[[Sequence[str]], None] | None = None
     # Where calls that do not depend on each other run side by side.
     pool: Pool = field(default_factory=InTurn)
     # Whoever does not say who it is acts as the system; connections of people and programs ask AWS who they are.

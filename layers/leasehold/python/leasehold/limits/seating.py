@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from leasehold.kernel.errors import DispatchError
 from leasehold.kernel.hooks import Hooks
@@ -163,13 +163,6 @@ def _is_held_by(seat: Seat, job: Job | None) -> bool:
     return Places.parse(job.seat).taken_by == seat.taken_by
 
 
-class Waker(Protocol):
-    """Starts a poller for scopes whose seats were freed, faster than the stream would."""
-
-    def wake(self, scopes: Sequence[str]) -> None:
-        """Have each of these looked at, whenever it is due; raise DispatchError if that fails."""
-
-
 class SeatHooks(Hooks):
     def after(self, end: End, services: Services) -> None:
         assert end.job.seat is not None  # whom this feature concerns
@@ -188,8 +181,12 @@ def free_seats(places: Places, services: Services) -> None:
     freed.reverse()
     if services.waker is not None:
         freed = [scope for scope in freed if lines.seen(scope).is_looked_at]
-        if not freed or _is_woken(freed, services.waker, services):
+        try:
+            if freed:
+                services.waker(freed)
             return
+        except DispatchError as error:
+            services.telemetry.event(Event.TIDY_FAILED, what="wake", error=str(error))
     make_due(freed, services)
 
 
@@ -197,15 +194,6 @@ def make_due(scopes: Iterable[str], services: Services) -> None:
     """Have these scopes looked at by the next poll, because a seat is free in them."""
     for scope in scopes:
         services.store.lines.nudge(scope, Moment.of(services))
-
-
-def _is_woken(scopes: Sequence[str], waker: Waker, services: Services) -> bool:
-    try:
-        waker.wake(scopes)
-    except DispatchError as error:
-        services.telemetry.event(Event.TIDY_FAILED, what="wake", error=str(error))
-        return False
-    return True
 
 
 def _may_still_run(end: End) -> bool:
