@@ -18,8 +18,6 @@ from leasehold.kernel.table import Equals, Update, request_token
 from leasehold.telemetry import CIRCUIT_OPEN, Event
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from leasehold.circuit_breaker.model import Tally
     from leasehold.kernel.hooks import End
     from leasehold.kernel.job_type import JobType
@@ -30,24 +28,6 @@ if TYPE_CHECKING:
 
 # A probe whose worker died is reaped first: that is an answer, too.
 _LEFT_TO_THE_REAPER = timedelta(minutes=1)
-
-
-class Probes:
-    """Which circuits one poll may send a probe into: each once, as the poll saw it."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._sent: set[tuple[str, datetime]] = set()
-
-    def due(self, job_type: str, circuit: Circuit | None) -> Circuit | None:
-        """The open circuit that the next job of this type may probe; None if there is none, or it is not time yet."""
-        if circuit is None or circuit.probe_at > self._services.clock.now():
-            return None
-        return None if (job_type, circuit.probe_at) in self._sent else circuit
-
-    def note_sent(self, job_type: str, circuit: Circuit) -> None:
-        """By this poll, or by another that was faster."""
-        self._sent.add((job_type, circuit.probe_at))
 
 
 def note_of(job_id: JobId, job_type: JobType, circuit: Circuit, services: Services) -> Update:
@@ -158,7 +138,6 @@ def _open(job_type: str, breaker: CircuitBreaker, tally: Tally, services: Servic
     opened = services.store.circuits.open(job_type, circuit, tally)
     services.deployment.forget()
     if opened:
-        services.telemetry.event(
-            Event.CIRCUIT_OPENED, job_type=job_type, reason=circuit.reason, probe_at=to_text(circuit.probe_at)
-        )
+        probe_at = to_text(circuit.probe_at)
+        services.telemetry.event(Event.CIRCUIT_OPENED, job_type=job_type, reason=circuit.reason, probe_at=probe_at)
         services.telemetry.measure(CIRCUIT_OPEN, 1, job_type=job_type)

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from leasehold.circuit_breaker.circuits import circuit_of_type
-from leasehold.circuit_breaker.probes import Probes, give_up, note_of
+from leasehold.circuit_breaker.probes import give_up, note_of
 from leasehold.kernel.keys import EPOCH, Due
 from leasehold.kernel.lanes import queue_of
 from leasehold.kernel.type_options import OnFull, type_scope
@@ -57,7 +57,8 @@ class Admission:
         self._services = services
         self._policy = policy or DeployedLimits()
         self.seats = Seats(services)
-        self.probes = Probes(services)
+        # The circuits that this poll has sent a probe into, or another that was faster, as this one saw them.
+        self.probed: set[tuple[str, datetime]] = set()
         # Lanes that were seen to stand in a line, and when; and the limits that held somebody back on this page.
         self._in_line: dict[tuple[str, Lane], datetime] = {}
         self._held: dict[tuple[str, Lane], datetime] = {}
@@ -77,7 +78,7 @@ class Admission:
         must_wait: a job that has run before is not turned away.
         """
         stop = stop_of(entry.job_type, switches, self._services)
-        circuit = self.probes.due(entry.job_type, stop.circuit if stop else None)
+        circuit = self.to_probe(entry.job_type, stop.circuit if stop else None)
         limits = self.limits_of(entry.job_type, entry.concurrency_key)
         if stop is not None and circuit is None:
             return self._wait(entry, type_scope(entry.job_type), stop.reason, stop.until)
@@ -97,6 +98,12 @@ class Admission:
         """Every one of these limits must have room."""
         job_type = self._services.deployment.registry().types[entry.job_type]
         return Admitted(self._services, self, entry, job_type, self.seats.choose(limits), circuit)
+
+    def to_probe(self, job_type: str, circuit: Circuit | None) -> Circuit | None:
+        """The open circuit that the next job of this type may probe; None if there is none, or it is not time yet."""
+        if circuit is None or circuit.probe_at > self._services.clock.now():
+            return None
+        return None if (job_type, circuit.probe_at) in self.probed else circuit
 
     def limits_of(self, name: str, concurrency_key: str | None) -> tuple[Limit, ...]:
         registry = self._services.deployment.registry()
@@ -258,14 +265,14 @@ class Admitted:
             if at not in failed:
                 each.put_back()
         if self.circuit is not None and len(self.choices) in failed:
-            self.admission.probes.note_sent(self.entry.job_type, self.circuit)
+            self.admission.probed.add((self.entry.job_type, self.circuit.probe_at))
 
     def claimed(self) -> None:
         now = self.services.clock.now()
         for each in self.choices:
             each.note_taken(now, self.job_type)
         if self.circuit is not None:
-            self.admission.probes.note_sent(self.entry.job_type, self.circuit)
+            self.admission.probed.add((self.entry.job_type, self.circuit.probe_at))
 
     def undelivered(self, handover: Handover) -> None:
         for each in self.choices:

@@ -159,18 +159,18 @@ class LimitsGate:
 
             self._visits = Visits(self)
         if isinstance(scope, DueScope):
-            self._visits.begin(scope, switches)
+            self._visits.begin(scope.scope, scope, switches)
         else:
             self._visits.look_now(scope.scope, switches)
 
     @property
     def is_open(self) -> bool:
-        return self._visits is not None and self._visits.is_open
+        return self._visits is not None and bool(self._visits.open)
 
     def after_page(self) -> None:
         self.admission.after_page()
         if self._visits is not None:
-            self._visits.after_page()
+            self._visits.looks.put_off_in_vain()
 
     def go_on(self) -> bool:
         return self._visits is not None and self._visits.go_on()

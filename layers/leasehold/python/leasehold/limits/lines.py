@@ -21,26 +21,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import Due, make_stamp, to_text
 from leasehold.kernel.lanes import is_asked_for
-from leasehold.kernel.partitions import due_at, mark_of
+from leasehold.kernel.partitions import due_at, mark_of, refusal
 from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Exists, Missing, Put, Update
 from leasehold.kernel.type_options import MAX_SEATS
-from leasehold.limits.scopes import (
-    LANES,
-    entry_of,
-    line_entry_key,
-    scope_and_line,
-    scope_key,
-    scope_of,
-    seat_key,
-    taking,
-)
+from leasehold.limits.scopes import LANES, entry_of, scope_and_line, scope_key, scope_of, seat_key, taking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Attribute, Change, Record, Table
+    from leasehold.kernel.table import Attribute, Record, Table
     from leasehold.limits.scopes import Lane, LineEntry, Scope, Seat, Turn
 
 
@@ -101,24 +92,24 @@ class Lines:
         return [entry_of(scope, record) for record in page.records]
 
     def entry(self, scope: str, lane: Lane) -> LineEntry | None:
-        record = self._table.get(line_entry_key(scope, lane))
+        record = self._table.get(scope_key(scope, lane.sort))
         return entry_of(scope, record) if record else None
 
     def join(self, entry: LineEntry, seen: LineEntry | None) -> bool:
         """Have a lane wait, or go on waiting after it was found empty; False if somebody changed its entry."""
         as_seen = Missing("PK") if seen is None else Equals("stamp", seen.stamp)
         record: Record = {"since": to_text(entry.since), "stamp": entry.stamp}
-        key = line_entry_key(entry.scope, entry.lane)
-        stands = self._refusal(Put(key=key, record=record, conditions=(as_seen,)))
+        key = scope_key(entry.scope, entry.lane.sort)
+        stands = refusal(self._table, Put(key=key, record=record, conditions=(as_seen,)))
         # Ours, by a try whose response was lost, or another's that is as good.
         return stands is None or (bool(stands) and "empty_since" not in stands)
 
     def note_empty(self, entry: LineEntry, moment: Moment) -> bool:
-        key, sets = line_entry_key(entry.scope, entry.lane), {"empty_since": to_text(moment.now), "stamp": moment.stamp}
+        key, sets = scope_key(entry.scope, entry.lane.sort), {"empty_since": to_text(moment.now), "stamp": moment.stamp}
         return self._try(Update(key=key, conditions=(Equals("stamp", entry.stamp),), sets=sets))
 
     def leave(self, entry: LineEntry) -> bool:
-        key = line_entry_key(entry.scope, entry.lane)
+        key = scope_key(entry.scope, entry.lane.sort)
         return self._try(Delete(key=key, conditions=(Equals("stamp", entry.stamp),)))
 
     def expect(self, scope: Scope, at: datetime, moment: Moment) -> bool:
@@ -198,7 +189,7 @@ class Lines:
 
     def take(self, seat: Seat, seen: Seat | None) -> bool:
         """Take a seat for something that is no job; False if another has it."""
-        stands = self._refusal(taking(seat, seen))
+        stands = refusal(self._table, taking(seat, seen))
         # It may be ours, by a try whose response was lost.
         return stands is None or stands.get("taken_by") == seat.taken_by
 
@@ -209,19 +200,16 @@ class Lines:
             conditions=(Equals("taken_by", taken_by),),
             removes=frozenset({"taken_by", "job_id", "held_until"}),
         )
-        stands = self._refusal(change)
+        stands = refusal(self._table, change)
         # A seat that is free was freed by a try whose response was lost: who waits for it is still to be woken.
         return stands is None or "taken_by" not in stands
 
     def _try(self, change: Update | Delete) -> bool:
-        stands = self._refusal(change)
+        stands = refusal(self._table, change)
         if stands is None:
             return True
         # It may be our own, by a try whose response was lost.
         return isinstance(change, Update) and bool(change.sets) and change.sets.items() <= stands.items()
-
-    def _refusal(self, change: Change) -> Record | None:
-        return partitions.refusal(self._table, change)
 
 
 def _of_scope(name: str, seen: str | None, sets: Mapping[str, Attribute], **more: Any) -> Update:

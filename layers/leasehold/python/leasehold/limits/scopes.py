@@ -173,14 +173,10 @@ def taking(seat: Seat, seen: Seat | None = None) -> Put:
     return Put(key=seat_key(seat.scope, seat.number), record=record, conditions=(free,))
 
 
-def scope_key(name: str) -> Key:
-    return Key(JOBS, (partitions.scope_partition(name), partitions.SCOPE))
+def scope_key(name: str, sort: str = partitions.SCOPE) -> Key:
+    """Of the scope itself, or of what else lives there: its seats, and behind them the lanes that wait for one."""
+    return Key(JOBS, (partitions.scope_partition(name), sort))
 
 
 def seat_key(scope_name: str, number: int) -> Key:
-    return Key(JOBS, (partitions.scope_partition(scope_name), f"{number:06d}"))
-
-
-def line_entry_key(scope_name: str, lane: Lane) -> Key:
-    """A lane that waits for a seat of the scope; it sorts behind the seats."""
-    return Key(JOBS, (partitions.scope_partition(scope_name), lane.sort))
+    return scope_key(scope_name, f"{number:06d}")

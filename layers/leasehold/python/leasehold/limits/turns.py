@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import field, replace
 from datetime import timedelta
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import Priority
@@ -19,7 +21,7 @@ from leasehold.limits.model import weight_of
 from leasehold.limits.scopes import Lane, Turn, first_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from leasehold.kernel.jobs import DueJob
@@ -42,10 +44,6 @@ class _Round:
     turn: deque[LineEntry] = field(default_factory=deque)
     again: list[LineEntry] = field(default_factory=list)
     unread: deque[tuple[str, str]] = field(default_factory=deque)
-
-    @property
-    def has_others(self) -> bool:
-        return bool(self.turn or self.again or self.unread)
 
 
 class Visit:
@@ -80,8 +78,9 @@ class Visit:
 
     def jobs_of_turn(self, lane: Lane) -> int:
         """How many jobs the lane whose turn it is may have now."""
-        is_alone = not self._opened()[0].has_others
-        return self._shared.page_limit if is_alone else self._weight(lane)
+        current = self._opened()[0]
+        has_others = current.turn or current.again or current.unread
+        return self._weight(lane) if has_others else self._shared.page_limit
 
     def come_again(self, entry: LineEntry) -> None:
         """It has more, and waits for its next turn."""
@@ -90,9 +89,8 @@ class Visit:
     @property
     def place(self) -> Turn | None:
         """Where the next visit goes on."""
-        if self._place is None:
-            return None
-        return Turn(self._place, self._shared.services.clock.now(), self._taken.get(self._place, ""))
+        place, clock = self._place, self._shared.services.clock
+        return None if place is None else Turn(place, clock.now(), self._taken.get(place, ""))
 
     def next_job(self, lane: Lane) -> DueJob | None:
         """The next job of a lane that this poll has not taken yet."""
@@ -116,6 +114,9 @@ class Visit:
             else:
                 self.scope = replace(self.scope, turns=(), place=None)
             read.extend(trusted_jobs(page.entries, shared.services))
+
+    def next_jobs(self, lane: Lane, count: int) -> Iterator[DueJob]:
+        return islice(iter(partial(self.next_job, lane), None), count)
 
     def note_gone(self, job: DueJob, lane: Lane) -> None:
         """It left its lane, and no seat remembers that."""

@@ -56,59 +56,49 @@ class Visits:
         self._claims = gate.poll.claims
         self._report = gate.poll.report
         self._may_go_on = gate.poll.may_go_on
-        self._looks = Looks(gate.poll, gate.admission)
-        self._page_limit = self._looks.page_limit
-        self._open: list[Visit] = []
-
-    def begin(self, entry: DueScope, switches: Switches) -> None:
-        """Take the look that is due, and serve the first page."""
-        self._begin(entry.scope, entry, switches)
+        self.looks = Looks(gate.poll, gate.admission)
+        self.open: list[Visit] = []
 
     def look_now(self, name: str, switches: Switches) -> None:
         """A seat was freed: look, whenever that is due, unless somebody began to look since this one knew of it."""
-        seen = self._looks.when_left_alone(name)
+        seen = self.looks.when_left_alone(name)
         for _ in range(_TRIES):
-            if seen is None or self._begin(name, seen, switches):
+            if seen is None or self.begin(name, seen, switches):
                 return
             again = self._services.store.lines.seen(name)
             seen = again if again.is_looked_at and again.look == seen.look else None
         make_due([name], self._services)
 
-    @property
-    def is_open(self) -> bool:
-        return bool(self._open)
-
-    def after_page(self) -> None:
-        self._looks.put_off_in_vain()
-
     def go_on(self) -> bool:
         """One more page for each visit that is not over; True while there are any."""
-        for visit in list(self._open):
+        for visit in list(self.open):
             if not self._may_go_on():
                 break
             switches = self._services.deployment.switches()
             if self._stop_of(visit.scope.name, switches) is not None:
-                self._looks.put_off(visit, self._services.clock.now())  # whoever sees that parks it
+                self.looks.put_off(visit, self._services.clock.now())  # whoever sees that parks it
                 visit.is_over = True
             else:
                 self._serve(visit, switches)
             if visit.is_over:
-                self._open.remove(visit)
-        return bool(self._open)
+                self.open.remove(visit)
+        return bool(self.open)
 
     def close(self) -> None:
         """Leave what is not over to the next poll, which finds it due."""
-        for visit in self._open:
-            self._looks.put_off(visit, self._services.clock.now(), place=visit.place)
-        self._open.clear()
+        for visit in self.open:
+            self.looks.put_off(visit, self._services.clock.now(), place=visit.place)
+        self.open.clear()
 
-    def _begin(self, name: str, due: DueScope | Scope, switches: Switches) -> bool:
-        """Whether that is all: a look was taken and its first page served, or nobody who waits here may run."""
+    def begin(self, name: str, due: DueScope | Scope, switches: Switches) -> bool:
+        """Look at a scope that is due, or as it was seen. True if that is all: a look was taken and its first page
+        served, or nobody who waits here may run.
+        """
         stop = self._stop_of(name, switches)
         if stop is not None and not self._may_probe(name, stop):
-            self._looks.wait_for(stop, name, due.due_key or "")
+            self.looks.wait_for(stop, name, due.due_key or "")
             return True
-        looks = self._looks
+        looks = self.looks
         visit = looks.take_now(due) if isinstance(due, Scope) else looks.take(due, may_be_full=stop is None)
         if visit is None:
             return False
@@ -118,7 +108,7 @@ class Visits:
             return True
         self._serve(visit, switches)
         if not visit.is_over:
-            self._open.append(visit)
+            self.open.append(visit)
         return True
 
     def _stop_of(self, scope: str, switches: Switches) -> Stop | None:
@@ -127,12 +117,12 @@ class Visits:
         return None if name is None else stop_of(name, switches, self._services)
 
     def _may_probe(self, scope: str, stop: Stop) -> bool:
-        return self._admission.probes.due(type_of_scope(scope) or "", stop.circuit) is not None
+        return self._admission.to_probe(type_of_scope(scope) or "", stop.circuit) is not None
 
     # --- one page
 
     def _serve(self, visit: Visit, switches: Switches) -> None:
-        if not self._looks.renew(visit):
+        if not self.looks.renew(visit):
             visit.is_over = True
         elif is_group_scope(visit.scope.name):
             self._serve_group(visit, switches)
@@ -143,17 +133,17 @@ class Visits:
         report = self._report
         in_vain, before, others_at = 0, report.claimed, self._services.clock.now() + A_PAGE
         while True:
-            is_served = in_vain == _LANES_TRIED or report.claimed - before >= self._page_limit
+            is_served = in_vain == _LANES_TRIED or report.claimed - before >= self.looks.page_limit
             if is_served or self._services.clock.now() >= others_at or not self._may_go_on():
                 return  # it goes on after the others
             entry = visit.next_lane()
             if entry is None:
-                self._looks.end_served(visit)
+                self.looks.end_served(visit)
                 return
             claimed = report.claimed
             left = self._serve_lane(visit, entry, visit.jobs_of_turn(entry.lane), switches)
             if left is _Left.SCOPE_IS_FULL:
-                self._looks.end_full(visit, entry.lane)
+                self.looks.end_full(visit, entry.lane)
                 return
             if left is _Left.MORE:
                 visit.come_again(entry)
@@ -172,7 +162,7 @@ class Visits:
             # Before anything else ends this turn: while it counts as empty, nobody who frees a seat thinks of it.
             job = visit.next_job(entry.lane)
             if job is None:
-                self._looks.note_empty(entry)
+                self.looks.note_empty(entry)
                 return None
             visit.put_back(job, entry.lane)
             self._keep_in_line(entry)
@@ -186,21 +176,20 @@ class Visits:
                 return None
             job = visit.next_job(entry.lane)
             if job is None:
-                self._looks.note_empty(entry)
+                self.looks.note_empty(entry)
                 return None
             if self._admission.lane_of(job) != entry.lane:
                 self._claims.offer(job, switches)  # what its type asks for has changed: it waits elsewhere, if at all
-                self._looks.note_gone(job)
+                self.looks.note_gone(job)
             elif not self._gate.claim(job, self._admission.admitted(job, limits)):
                 visit.put_back(job, entry.lane)  # its seats are others' by now: look for others, in its turn
             else:
-                self._looks.note_gone(job)
+                self.looks.note_gone(job)
         return _Left.MORE
 
     def _serve_unlimited(self, visit: Visit, entry: LineEntry, count: int, switches: Switches) -> _Left | None:
         """A page of jobs that nothing holds back any more; plain ones are claimed at once."""
-        found = (visit.next_job(entry.lane) for _ in range(count))
-        jobs = [job for job in found if job is not None]
+        jobs = list(visit.next_jobs(entry.lane, count))
         self._claims.at_once.take(jobs, switches)
         for job in jobs:
             if not self._may_go_on():
@@ -209,7 +198,7 @@ class Visits:
             visit.note_gone(job, entry.lane)
         self._claims.at_once.end_page()
         if not jobs:
-            self._looks.note_empty(entry)
+            self.looks.note_empty(entry)
             return None
         self._keep_in_line(entry)
         # Nobody queues behind a lane that nothing limits: that it is empty now is noted by the next look.
@@ -260,25 +249,22 @@ class Visits:
                 break
             job, limits = visit.next_job(entry.lane), self._admission.limits_of_lane(entry.lane)
             if job is None:
-                self._looks.note_empty(entry)
+                self.looks.note_empty(entry)
             elif self._admission.narrowest_full(limits, since=visit.began_at) is None:
                 self._gate.claim(job, self._admission.admitted(job, limits, circuit))
         # The next probe comes no sooner than that, whatever this one says.
-        self._looks.put_off(visit, self._services.clock.now() + circuit.wait)
+        self.looks.put_off(visit, self._services.clock.now() + circuit.wait)
 
     def _serve_group(self, visit: Visit, switches: Switches) -> None:
         """The members of a new group may run: those that may not now go on to wait in their own lanes."""
         found = False
         for priority in sorted(Priority, reverse=True):
             lane = Lane(priority=priority, queue=visit.scope.name)
-            for _ in range(self._page_limit):
-                job = visit.next_job(lane)
-                if job is None:
-                    break
+            for job in visit.next_jobs(lane, self.looks.page_limit):
                 found = True
                 if not self._may_go_on():
                     return
                 self._claims.offer(job, switches)
-                self._looks.note_gone(job)
+                self.looks.note_gone(job)
         if not found:
-            self._looks.end_served(visit)
+            self.looks.end_served(visit)
