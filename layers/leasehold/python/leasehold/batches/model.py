@@ -23,10 +23,8 @@ class Batch:
 
     def __post_init__(self) -> None:
         if not SMALLEST_BATCH <= self.size <= LARGEST_BATCH:
-            raise InvalidOptionError(
-                self.size, f"a batch has {SMALLEST_BATCH} to {LARGEST_BATCH} jobs", "Use 10, or leave the batch out."
-            )
+            problem = f"a batch has {SMALLEST_BATCH} to {LARGEST_BATCH} jobs"
+            raise InvalidOptionError(self.size, problem, "Use 10, or leave the batch out.")
         if not timedelta(0) <= self.wait <= LONGEST_BATCH_WAIT:
-            raise InvalidOptionError(
-                self.wait, f"a batch waits at most {LONGEST_BATCH_WAIT} for its jobs", 'Use a short while, e.g. "1s".'
-            )
+            problem = f"a batch waits at most {LONGEST_BATCH_WAIT} for its jobs"
+            raise InvalidOptionError(self.wait, problem, 'Use a short while, e.g. "1s".')

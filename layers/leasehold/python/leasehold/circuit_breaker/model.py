@@ -78,9 +78,8 @@ class CircuitBreaker:
         if not SHORTEST_WAIT <= self.probe_after <= LONGEST_WAIT:
             raise InvalidOptionError(self.probe_after, "a probe comes after 10 seconds to 1 day", "Use 1 minute.")
         if not self.probe_after <= self.longest_pause <= LONGEST_WAIT:
-            raise InvalidOptionError(
-                self.longest_pause, "longest_pause is from probe_after to 1 day", "Leave it out, or use a longer one."
-            )
+            problem = "longest_pause is from probe_after to 1 day"
+            raise InvalidOptionError(self.longest_pause, problem, "Leave it out, or use a longer one.")
 
     def opens_at(self, tally: Tally) -> bool:
         """

@@ -104,11 +104,8 @@ def checked_type(job_type: object, services: Services, *, timeout: timedelta) ->
 
 def _check_timeout(timeout: object, job_type: JobType) -> None:
     if not isinstance(timeout, timedelta) or not timedelta(0) <= timeout <= LONGEST_WAIT:
-        raise InvalidOptionError(
-            timeout,
-            f"a direct run waits for its turn for nothing to {LONGEST_WAIT.total_seconds():g} s",
-            "Pass a timedelta, e.g. timeout=timedelta(minutes=1).",
-        )
+        problem = f"a direct run waits for its turn for nothing to {LONGEST_WAIT.total_seconds():g} s"
+        raise InvalidOptionError(timeout, problem, "Pass a timedelta, e.g. timeout=timedelta(minutes=1).")
     if job_type.concurrency is None and timeout <= NOTICED_AFTER:
         raise InvalidOptionError(
             timeout,

@@ -201,11 +201,8 @@ def packed_codes(codes: Sequence[int]) -> bytes:
 
 def parse_group_id(group_id: object) -> str:
     if not isinstance(group_id, str) or not _GROUP_ID.fullmatch(group_id):
-        raise InvalidKeyError(
-            group_id,
-            "a group's id is 1 to 64 characters of letters, digits, _ . : and -, starting with a letter or digit",
-            "Use an id like import-2026-11-15, or leave it out.",
-        )
+        problem = "a group's id is 1 to 64 characters of letters, digits, _ . : and -, starting with a letter or digit"
+        raise InvalidKeyError(group_id, problem, "Use an id like import-2026-11-15, or leave it out.")
     return group_id
 
 

@@ -61,8 +61,8 @@ class GroupRequest:
 def check_members(members: Sequence[JobRequest]) -> None:
     count = len(members)
     if not 1 <= count <= MAX_MEMBERS:
-        fix = "Split it, or enqueue the jobs by themselves."
-        raise InvalidOptionError(count, f"a group has 1 to {MAX_MEMBERS} members", fix)
+        problem = f"a group has 1 to {MAX_MEMBERS} members"
+        raise InvalidOptionError(count, problem, "Split it, or enqueue the jobs by themselves.")
     for number, member in enumerate(members):
         if refused := _refused("member", member, _REFUSED_OF_MEMBERS):
             raise InvalidMemberError(number, refused)
@@ -153,11 +153,8 @@ def told(callback: Job, group: Group) -> dict[str, codec.Json]:
     """The callback's payload: what its caller asked for, and how the group ended."""
     payload = callback.payload
     if not isinstance(payload, dict) or OUTCOME in payload:
-        raise InvalidOptionError(
-            payload,
-            f"a callback's payload is an object without {OUTCOME!r}, where it is told how the group ended",
-            "Use another name.",
-        )
+        problem = f"a callback's payload is an object without {OUTCOME!r}, where it is told how the group ended"
+        raise InvalidOptionError(payload, problem, "Use another name.")
     return {**payload, OUTCOME: dict(group.progress)}
 
 

@@ -104,11 +104,9 @@ class Groups:
         """The groups that were created last, the newest first."""
         whole_number(limit, "limit", _LONGEST_PAGE)
         if not self._services.deployment.registry().ended_index:
-            raise InvalidOptionError(
-                "ended_index = false",
-                "this deployment has no ended index, from which groups are listed",
-                "Deploy with it, or look at a group by its id with get().",
-            )
+            problem = "this deployment has no ended index, from which groups are listed"
+            fix = "Deploy with it, or look at a group by its id with get()."
+            raise InvalidOptionError("ended_index = false", problem, fix)
         return readable(self._services.store.groups.newest(limit=limit), self._services)
 
 

@@ -57,15 +57,12 @@ class FunctionPolicy:
 
     def _check(self, limit: object) -> None:
         if not isinstance(limit, Limit):
-            raise InvalidOptionError(
-                limit, f"{self.name} answered with a {type(limit).__name__}", "Return leasehold.Limit objects."
-            )
+            problem = f"{self.name} answered with a {type(limit).__name__}"
+            raise InvalidOptionError(limit, problem, "Return leasehold.Limit objects.")
         if not limit.scope.startswith(OWN_SCOPE):
-            raise InvalidOptionError(
-                limit.scope,
-                f"{self.name} answered with a scope that is neither its own nor in the settings",
-                f'Let its scopes begin with "{OWN_SCOPE}", or return limits of leasehold.DeployedLimits as they are.',
-            )
+            problem = f"{self.name} answered with a scope that is neither its own nor in the settings"
+            fix = f'Let its scopes begin with "{OWN_SCOPE}", or return limits of leasehold.DeployedLimits as they are.'
+            raise InvalidOptionError(limit.scope, problem, fix)
         try:
             parse_key(limit.scope, "scope")
         except InvalidKeyError as error:

@@ -150,9 +150,8 @@ def parse_schedule_name(name: object) -> str:
 
 def parse_window(window: object) -> timedelta:
     if not isinstance(window, timedelta) or not timedelta(seconds=1) <= window <= timedelta(days=400):
-        raise InvalidOptionError(
-            window, "the window of missed runs is a timedelta of 1 second to 400 days", "Use timedelta(days=1)."
-        )
+        problem = "the window of missed runs is a timedelta of 1 second to 400 days"
+        raise InvalidOptionError(window, problem, "Use timedelta(days=1).")
     return window
 
 
@@ -237,16 +236,12 @@ def _recurrence(said: dict[str, Any], old: Recurrence | None) -> Recurrence:
         raise InvalidOptionError((every, line), "every and cron exclude each other", "Pass one of them.")
     if every is not None:
         if local:
-            raise InvalidOptionError(
-                tuple(map(said.get, _LOCAL)),
-                "a rate is the same in every timezone, whatever its clocks do",
-                "Leave these out, or use cron.",
-            )
+            problem = "a rate is the same in every timezone, whatever its clocks do"
+            raise InvalidOptionError(tuple(map(said.get, _LOCAL)), problem, "Leave these out, or use cron.")
         return Every(every)
     if line is None and old is None:
-        raise InvalidOptionError(
-            None, "a schedule has a rate or a cron line", 'Pass every=timedelta(minutes=30), or cron="0 9 * * 1-5".'
-        )
+        fix = 'Pass every=timedelta(minutes=30), or cron="0 9 * * 1-5".'
+        raise InvalidOptionError(None, "a schedule has a rate or a cron line", fix)
     values = local if line is None else {"line": line, **local}
     cron = replace(old, **values) if isinstance(old, Cron) else Cron(**values)
     check_slots(cron)

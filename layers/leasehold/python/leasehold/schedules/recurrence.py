@@ -75,9 +75,8 @@ def _check(line: object, timezone: str) -> None:
     try:
         ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
-        raise InvalidOptionError(
-            timezone, "there is no such timezone", "Use an IANA name like Europe/Berlin."
-        ) from None
+        fix = "Use an IANA name like Europe/Berlin."
+        raise InvalidOptionError(timezone, "there is no such timezone", fix) from None
     fix = 'Write minute, hour, day of month, month, day of week: "0 9 * * 1-5".'
     if not isinstance(line, str) or len(line.split()) != 5:
         raise InvalidOptionError(line, "a cron line has five fields", fix)
@@ -94,11 +93,9 @@ type Recurrence = Every | Cron
 def check_slots(recurrence: Recurrence) -> None:
     """Refuse what never comes due: a cron line can name only moments that a clock change leaves out."""
     if isinstance(recurrence, Cron) and next(slots_after(recurrence, datetime(2026, 1, 1, tzinfo=UTC)), None) is None:
-        raise InvalidOptionError(
-            recurrence.line,
-            f"this never comes due in {recurrence.timezone}: all of it is left out at clock changes",
-            "Use another hour, or run at the end of the gap, and the first time of what comes twice.",
-        )
+        problem = f"this never comes due in {recurrence.timezone}: all of it is left out at clock changes"
+        fix = "Use another hour, or run at the end of the gap, and the first time of what comes twice."
+        raise InvalidOptionError(recurrence.line, problem, fix)
 
 
 def slots_after(recurrence: Recurrence, after: datetime) -> Iterator[datetime]:
