@@ -51,14 +51,11 @@ class Groups:
         record = self._table.get(group_key(group_id))
         if record is None:
             return None
-        codes = self._codes(record)
+        codes = b"" if "codes" in record else self._codes(group_id, record)
         return read_one(record, lambda each: group_of(each, codes))
 
-    def _codes(self, record: Record) -> bytes:
+    def _codes(self, group_id: str, record: Record) -> bytes:
         """Those that stand apart from the group. One that was replaced meanwhile is over, and needs them no more."""
-        if "codes" in record:
-            return b""
-        group_id = group_of_partition(cast("str", record["PK"])) or ""
         apart = self._table.get(group_key(group_id, CODES)) or {}
         if apart.get("stamp") != record.get("stamp"):
             return b""

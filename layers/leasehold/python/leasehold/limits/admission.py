@@ -64,14 +64,6 @@ class Admission:
         self._held: dict[tuple[str, Lane], datetime] = {}
         self._filled: dict[str, tuple[Limit, ...]] = {}
 
-    def concerns(self, entry: DueJob, switches: Switches) -> bool:
-        """Whether anything but the job's own condition decides about it."""
-        return (
-            entry.job_type not in self._services.deployment.registry().types
-            or stop_of(entry.job_type, switches, self._services) is not None
-            or bool(self.limits_of(entry.job_type, entry.concurrency_key))
-        )
-
     def admit(self, entry: DueJob, switches: Switches, *, must_wait: bool = False) -> Decision:
         """May a new job run? It queues behind the lanes that wait for the same scopes, its own among them.
 

@@ -19,7 +19,7 @@ from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.table import TransactionCancelled, request_token
 from leasehold.kernel.transitions import HOLD, SKIP, TURN_AWAY
 from leasehold.kernel.type_options import OnFull
-from leasehold.limits.admission import Admission, TurnedAway, Waits
+from leasehold.limits.admission import Admission, TurnedAway, Waits, stop_of
 from leasehold.limits.seating import make_due
 from leasehold.telemetry import Event
 
@@ -47,7 +47,12 @@ class LimitsGate:
     # --- jobs
 
     def concerns(self, entry: DueJob, switches: Switches) -> bool:
-        return self.admission.concerns(entry, switches)
+        """Whether anything but the job's own condition decides about it."""
+        return (
+            entry.job_type not in self.services.deployment.registry().types
+            or stop_of(entry.job_type, switches, self.services) is not None
+            or bool(self.admission.limits_of(entry.job_type, entry.concurrency_key))
+        )
 
     def offer(self, entry: DueJob, switches: Switches) -> None:
         """Claim a waiting job that more than its own condition decides about, or see that it waits in nobody's way."""

@@ -101,12 +101,11 @@ class Schedules:
     ) -> None:
         """Make the jobs of some slots and move the schedule past them: all of it, or nothing."""
         sets: Record = {"cursor": to_text(cursor)}
-        if jobs:
-            sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
-        move = _looked_at(seen, due_at, now, sets)
         if not jobs:
-            self._write(move)
+            self._write(_looked_at(seen, due_at, now, sets))
             return
+        sets |= {"last_triggered_at": to_text(now), "last_job_id": jobs[-1].job_id}
+        move = _looked_at(seen, due_at, now, sets)
         try:
             self._table.transact([move, *(insertion(job) for job in jobs)], token=token)
         except TransactionCancelled as cancelled:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.services import Services
     from leasehold.schedules.model import Schedule
 
+    # What becomes of a schedule as it is read; None where there is none, or shall be none.
+    type Decide = Callable[[Schedule | None], Schedule | None]
+
 _DEPLOYMENT = ("deployment", "deployed")
 
 
@@ -67,15 +70,7 @@ def _not_deployed(old: Schedule | None) -> Schedule | None:
     return None if old is not None and old.origin is Origin.DEPLOYED else old
 
 
-def change(
-    name: str,
-    action: str,
-    new: Callable[[Schedule | None], Schedule | None],
-    services: Services,
-    *,
-    by: str,
-    reason: str,
-) -> Schedule | None:
+def change(name: str, action: str, new: Decide, services: Services, *, by: str, reason: str) -> Schedule | None:
     """Read, decide, and write if it is still what was read; a change that changes nothing writes nothing."""
     reason = check_audit_entry("schedule", by, reason, services)
 
