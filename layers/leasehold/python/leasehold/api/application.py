@@ -72,14 +72,16 @@ class Application:
         if caller.role is None or caller.role < operation.role:
             raise NotAllowedError(caller.identity.actor(), caller.role, operation.role)
         query, body, key = query_of(event, operation), body_of(event, operation), key_of(event, operation)
-        by = caller.identity.actor()
+        # Who only reads is not asked for: the console answers too where AWS does not say who its operator is.
         call = Call(
             queue=Queue(self.services.acting_as(caller.identity)),
             read=self._admin.read,
             audit=self._admin.audit,
             start_run=self.start_run,
             patience=self.patience,
-            asked=None if key is None else Asked(by, operation.route, key, fingerprint_of(path, body)),
+            asked=None
+            if key is None
+            else Asked(caller.identity.actor(), operation.route, key, fingerprint_of(path, body)),
         )
         return operation.perform(call, path, query, body)
 
