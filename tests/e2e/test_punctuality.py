@@ -53,12 +53,13 @@ def enqueue(stack: LocalStack, count: int, run_at: Callable[[int], datetime | No
 
 
 def all_completed(stack: LocalStack, job_ids: Sequence[JobId]) -> list[Job]:
-    def look() -> list[Job]:
-        jobs = list(stack.queue.services.store.jobs.get_many(job_ids).values())
-        return jobs if all(job.has_ended for job in jobs) else []
+    def read() -> list[Job]:
+        return list(stack.queue.services.store.jobs.get_many(job_ids).values())
 
-    jobs = eventually(look, within=PATIENCE, every=0.5)
-    assert [job.status for job in jobs] == [JobStatus.COMPLETED] * len(job_ids)
+    eventually(lambda: all(job.has_ended for job in read()), within=PATIENCE, every=0.5)
+    jobs = read()
+    assert [job for job in jobs if job.status is not JobStatus.COMPLETED] == []
+    assert len(jobs) == len(job_ids)
     assert {job.attempts for job in jobs} == {1}
     return jobs
 
