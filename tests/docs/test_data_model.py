@@ -194,8 +194,8 @@ def test_every_key_and_index_is_named(table: TableDefinition) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        f"payload, as JSON text | {MAX_PAYLOAD_BYTES // 1024} KB",
-        f"result, as JSON text | {MAX_RESULT_BYTES // 1024} KB",
+        f"payload, as JSON text | {MAX_PAYLOAD_BYTES / 1024:g} KB",
+        f"result, as JSON text | {MAX_RESULT_BYTES / 1024:g} KB",
         f"nesting of a payload or result | {MAX_DEPTH} levels",
         f"dedup key, concurrency key | {MAX_KEY_BYTES} bytes",
         f"attempts | {MAX_ATTEMPTS} |",
@@ -203,8 +203,8 @@ def test_every_key_and_index_is_named(table: TableDefinition) -> None:
         f"table of retry delays | {MAX_DELAYS} |",
         f"webhook | {MAX_WEBHOOK_BYTES} bytes",
         f"description of a template | {MAX_DESCRIPTION_BYTES} bytes",
-        f"the last {MAX_RUNS} runs, {MAX_HISTORY_BYTES // 1024} KB in all",
-        f"error kept on the job, and on a run | {MAX_ERROR_BYTES // 1024} KB",
+        f"the last {MAX_RUNS} runs, {MAX_HISTORY_BYTES / 1024:g} KB in all",
+        f"error kept on the job, and on a run | {MAX_ERROR_BYTES / 1024:g} KB",
         f"artifacts of a run | {MAX_ARTIFACTS}, of {MAX_ARTIFACT_BYTES} bytes each",
         f"shards | {MAX_SHARDS} |",
     ],

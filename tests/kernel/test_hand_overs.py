@@ -16,7 +16,7 @@ from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
 from leasehold.operate.operator import Operator
 from leasehold.pollers.sharing import Part
-from leasehold.pool import Stopping
+from leasehold.pool import InTurn, Stopping
 from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.ports import Handover
-    from leasehold.pool import Pending
+    from leasehold.pool import Pending, Pool
 
 
 class Hanging:
@@ -113,7 +113,10 @@ def test_a_hand_over_that_failed_and_could_not_be_put_back_is_reported_and_stops
     assert (failed["entry"], failed["error_code"]) == (jobs[1], "RuntimeError")
 
 
-def test_a_table_that_is_away_when_a_hand_over_is_put_back_is_reported_also_by_a_poll_that_has_to_end(monkeypatch):
+@pytest.mark.parametrize("pool", [None, InTurn(), Hanging()], ids=["no pool", "in turn", "side by side"])
+def test_a_table_that_is_away_when_a_hand_over_is_put_back_is_reported_also_by_a_poll_that_has_to_end(
+    pool: Pool | None, monkeypatch
+):
     """Its lease is nobody's until it expires: who asked for the poll has to know."""
     world = LeaseholdTest(types=[JobType(name="plain")])
     for _ in range(10):
@@ -134,7 +137,9 @@ def test_a_table_that_is_away_when_a_hand_over_is_put_back_is_reported_also_by_a
 
     monkeypatch.setattr("leasehold.kernel.claim.HandOvers.put_back", away)
     with pytest.raises(StoreUnavailableError):
-        Poller(world.services, Nobody(world, 0), worker_id="tick").poll(should_stop=lambda: ends[0] if ends else None)
+        Poller(world.services, Nobody(world, 0), worker_id="tick", pool=pool).poll(
+            should_stop=lambda: ends[0] if ends else None
+        )
 
 
 def test_whoever_shares_a_backlog_comes_to_the_shard_of_one_who_never_came():
