@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from leasehold.aws.handovers import handover_event, handover_of
 from leasehold.aws.lifecycle_events import events_of
 from leasehold.kernel.keys import key_of, scheduled_for_of
-from leasehold.kernel.ports import Handover
 
 EVENTS = Path(__file__).parent.parent / "events"
 
@@ -15,9 +15,9 @@ EVENTS = Path(__file__).parent.parent / "events"
 def test_the_sample_hand_over_is_one_and_says_nothing_but_the_job_and_its_lease() -> None:
     event = json.loads((EVENTS / "handover.json").read_text())
 
-    handover = Handover.from_event(event)
+    handover = handover_of(event)
 
-    assert handover.to_event() == event
+    assert handover_event(handover) == event
     assert handover.lease.item_id == handover.job_id
     assert handover.lease.at > scheduled_for_of(handover.job_id)
     assert key_of(handover.job_id).sk.startswith("scheduled#2026-11-15T09:30:00.000Z#")

@@ -14,6 +14,7 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from leasehold.aws.dispatcher import LambdaDispatcher
+from leasehold.aws.handovers import handover_event, handover_of
 from leasehold.kernel.errors import DispatchError, InvalidInputError
 from leasehold.kernel.keys import Due, JobPartition, make_job_id, position_at
 from leasehold.kernel.ports import Handover
@@ -46,7 +47,7 @@ def dispatcher(stub: Stubber) -> LambdaDispatcher:
 
 
 def test_a_hand_over_is_an_event_that_carries_no_payload(stub):
-    event = json.dumps(HANDOVER.to_event()).encode()
+    event = json.dumps(handover_event(HANDOVER)).encode()
     stub.add_response("invoke", answer(202), {"FunctionName": FUNCTION, "InvocationType": "Event", "Payload": event})
 
     dispatcher(stub).dispatch(HANDOVER, FUNCTION)
@@ -56,22 +57,22 @@ def test_a_hand_over_is_an_event_that_carries_no_payload(stub):
 
 
 def test_the_event_gives_back_the_hand_over():
-    assert Handover.from_event(json.loads(json.dumps(HANDOVER.to_event()))) == HANDOVER
+    assert handover_of(json.loads(json.dumps(handover_event(HANDOVER)))) == HANDOVER
 
 
 @pytest.mark.parametrize(
     "event",
     [
         {},
-        {**HANDOVER.to_event(), "job_id": "x"},
-        {**HANDOVER.to_event(), "job_type": "No Type"},
-        {**HANDOVER.to_event(), "lease": "soon"},
+        {**handover_event(HANDOVER), "job_id": "x"},
+        {**handover_event(HANDOVER), "job_type": "No Type"},
+        {**handover_event(HANDOVER), "lease": "soon"},
         {"Records": []},
     ],
 )
 def test_an_event_of_somebody_else_is_refused(event):
     with pytest.raises(InvalidInputError, match=r"not a hand-over from the poller.* See events/"):
-        Handover.from_event(event)
+        handover_of(event)
 
 
 @pytest.mark.parametrize("code", ["TooManyRequestsException", "ResourceNotFoundException", "ServiceException"])

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobType, Poller, Queue, Registry, Worker
+from leasehold.aws.handovers import handover_event, handover_of
 from leasehold.aws.telemetry import PowertoolsTelemetry
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.execute import Execution
-from leasehold.kernel.ports import Handover
 from leasehold.kernel.services import Services
 from leasehold.operate.operator import Operator
 from leasehold.telemetry import Silence
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.kernel.payload import Json
+    from leasehold.kernel.ports import Handover
 
 ENQUEUE, POLL, HANDLE = PHASES = ("enqueue", "poll", "handle")
 JOB_TYPE = "send_order_receipt"
@@ -116,7 +117,7 @@ class Workload:
         """As a Lambda function does, which has a main thread: elsewhere a time limit would need one thread more."""
         is_main = threading.current_thread() is threading.main_thread()
         worker = Worker(self._handler, {JOB_TYPE: SendOrderReceipt}, worker_id="9d02b6e1", limit_time=is_main)
-        execution = worker.run(Handover.from_event(handover.to_event()))
+        execution = worker.run(handover_of(handover_event(handover)))
         if execution is not Execution.COMPLETED:
             raise AssertionError(f"a job ended as {execution}: what is measured must complete")
         self._flush()

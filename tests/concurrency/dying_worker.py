@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from leasehold import BaseJobHandler, JobContext, Worker
+from leasehold.aws.handovers import handover_of
 from leasehold.features import Store
 from leasehold.kernel.dynamodb.connection import connect
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
-from leasehold.kernel.ports import Handover
 from leasehold.kernel.services import Services
 from leasehold.testing import FakeClock
 
@@ -47,7 +47,7 @@ def main() -> None:
     names = TableNames(jobs=order["jobs"], dead_letters=order["dead_letters"])
     store = Store(DynamoTable(connect(endpoint_url=order["endpoint"]), names))
     services = Services(store=store, clock=FakeClock(datetime.fromisoformat(order["now"])))
-    Worker(services, {"deadly": Deadly}, worker_id="dying").run(Handover.from_event(order["handover"]))
+    Worker(services, {"deadly": Deadly}, worker_id="dying").run(handover_of(order["handover"]))
 
 
 if __name__ == "__main__":

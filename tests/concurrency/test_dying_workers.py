@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobStatus, JobType, Outcome
+from leasehold.aws.handovers import handover_event
 from leasehold.kernel.poll import Poller
 from tests.concurrency.dying_worker import DEATHS
 from tests.real_queue import RealQueue
@@ -41,7 +42,7 @@ class ProcessPerHandover:
             "jobs": self._deployed.names.jobs,
             "dead_letters": self._deployed.names.dead_letters,
             "now": self._deployed.clock.now().isoformat(),
-            "handover": handover.to_event(),
+            "handover": handover_event(handover),
         }
         process = subprocess.run(
             [sys.executable, "-m", "tests.concurrency.dying_worker"],

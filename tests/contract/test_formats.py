@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from leasehold.aws.handovers import handover_event, handover_of
 from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_of
 from leasehold.kernel.errors import UnknownFormatError
 from leasehold.kernel.job import job_of
-from leasehold.kernel.ports import Handover
 from leasehold.kernel.registry_records import registry_of
 from leasehold.kernel.table import FORMAT, Update
 from leasehold.schedules.records import schedule_of
@@ -29,7 +29,7 @@ READERS = {
     "registry": registry_of,
     "schedule": schedule_of,
     "template": template_of,
-    "handover": Handover.from_event,
+    "handover": handover_of,
 }
 
 
@@ -74,11 +74,11 @@ def test_a_job_of_a_newer_format_is_named_and_left_as_it_is(world: World) -> Non
 
 def test_a_hand_over_of_a_newer_format_starts_nothing(world: World) -> None:
     job_id = world.queue.enqueue("report").job_id
-    event = {**world.claim_one().to_event(), FORMAT: NEWER}
+    event = {**handover_event(world.claim_one()), FORMAT: NEWER}
     before = world.table.get(keys.job(job_id))
 
     with pytest.raises(UnknownFormatError, match="this hand-over has format 3"):
-        Handover.from_event(event)
+        handover_of(event)
     assert world.table.get(keys.job(job_id)) == before
 
 

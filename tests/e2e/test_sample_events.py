@@ -12,12 +12,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 from leasehold.aws.dispatcher import RUN_ID
+from leasehold.aws.handovers import handover_of
 from leasehold.direct_runs.model import DirectRequest
 from leasehold.direct_runs.run import accept, find_direct
 from leasehold.kernel.enqueue import NewJob, draft, request_of
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.ports import Handover
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.table import Update
 from leasehold.kernel.transitions import JobStatus
@@ -89,7 +89,7 @@ def test_a_resident_that_nobody_reserved_a_place_for_leaves_at_once(local_stack:
 
 def test_the_hand_over_runs_its_job(local_stack: LocalStack):
     """The job that it names, claimed as it says."""
-    handover = Handover.from_event(sample_of(local_stack, "handover"))
+    handover = handover_of(sample_of(local_stack, "handover"))
     services = local_stack.queue.services
     request = request_of(NewJob(job=handover.job_type, payload={"user_id": "ada"}))
     made = draft(request, services, job_id=handover.job_id).job

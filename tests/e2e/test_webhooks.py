@@ -9,11 +9,11 @@ import pytest
 from standardwebhooks import Webhook
 
 from leasehold.aws import names as variables
+from leasehold.aws.handovers import handover_of
 from leasehold.kernel.job import Job
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import JobPartition, Priority, make_job_id, run_lane, scheduled_for_of, to_text, type_code
 from leasehold.kernel.payload import encode_payload
-from leasehold.kernel.ports import Handover
 from leasehold.kernel.transitions import JobStatus
 from leasehold.webhooks import new_key
 from leasehold.webhooks.deliveries import DeliveryState
@@ -76,7 +76,7 @@ def test_a_receiver_is_told_of_a_failed_and_of_a_completed_run(local_stack: Loca
 
 def test_the_sample_hand_over_sends_its_delivery(local_stack: LocalStack, receiver: Receiver):
     """The delivery that it names, claimed as it says."""
-    handover = Handover.from_event(sample_of(local_stack, "webhook_sender"))
+    handover = handover_of(sample_of(local_stack, "webhook_sender"))
     services = local_stack.queue.services
     at = scheduled_for_of(handover.job_id)
     about = make_job_id(at, JobPartition(type_code("limited")), 7)

@@ -7,12 +7,12 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from leasehold.aws.handovers import handovers_in
 from leasehold.aws.names import HELPER_SOURCE
 from leasehold.aws.polling import Polling, Wake
 from leasehold.functions.dead_letter_reporter import new_dead_letters
 from leasehold.kernel.errors import DispatchError, LeaseholdError
 from leasehold.kernel.poll import Poller, PollSettings
-from leasehold.kernel.ports import handovers_in
 from leasehold.operate.reports import report_dead_letters
 from leasehold.pollers.waiting import WaitingSettings
 from leasehold.runtime.worker import Worker

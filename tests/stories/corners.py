@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold import Fixed, JobType, NewJob, Snooze
+from leasehold.aws.handovers import handover_event, handover_of, handovers_in
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import StoreUnavailableError
-from leasehold.kernel.ports import Handover, handovers_in
 from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Delete, Key, Put, Update
 from leasehold.runtime.signals import GiveUp
 from leasehold.webhooks.address import Webhook
@@ -200,19 +200,19 @@ def hand_overs_as_events(s: Story) -> None:
     s.enqueue("a")
     s.poll()
     (handover,) = s.take()
-    s.do("one", lambda: handovers_in(handover.to_event()) == [handover])
-    s.do("its event", handover.to_event)
-    two = {"job_type": "report", "batch": [handover.to_event(), handover.to_event()]}
+    s.do("one", lambda: handovers_in(handover_event(handover)) == [handover])
+    s.do("its event", lambda: handover_event(handover))
+    two = {"job_type": "report", "batch": [handover_event(handover), handover_event(handover)]}
     s.do("two", lambda: handovers_in(two) == [handover, handover])
     events: tuple[dict[str, object], ...] = (
         {},
         {"batch": []},
         {"batch": "x"},
-        {**handover.to_event(), "lease": "soon"},
+        {**handover_event(handover), "lease": "soon"},
     )
     for event in events:
         s.do("none", partial(handovers_in, event))
-    s.do("of a later format", lambda: Handover.from_event({**handover.to_event(), "leasehold_format": 2}))
+    s.do("of a later format", lambda: handover_of({**handover_event(handover), "leasehold_format": 2}))
 
 
 @story

@@ -27,10 +27,11 @@ from leasehold import (
 )
 from leasehold.admin import job_documents
 from leasehold.audit.records import fits
+from leasehold.aws.handovers import handovers_in
 from leasehold.batches.model import Batch
 from leasehold.kernel import errors, job, keys, lanes, partitions, payload, payload_forms, retry, table, times
 from leasehold.kernel.hooks import NOTHING, Hooks
-from leasehold.kernel.ports import SystemRandomSource, handovers_in
+from leasehold.kernel.ports import SystemRandomSource
 from leasehold.kernel.type_options import parse_attempts, parse_key
 from leasehold.limits.model import Places, key_of_scope, type_of_scope, weight_of
 from leasehold.pollers import sharing

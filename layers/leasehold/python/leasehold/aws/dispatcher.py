@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from botocore.exceptions import BotoCoreError, ClientError
 
 from leasehold.aws.clients import open_client, tries
+from leasehold.aws.handovers import handover_event
 from leasehold.aws.names import FREED_SOURCE
 from leasehold.kernel.dynamodb.connection import USER_AGENT
 from leasehold.kernel.errors import DispatchError
@@ -39,12 +40,14 @@ class LambdaDispatcher:
         self._lock = threading.Lock()
 
     def dispatch(self, handover: Handover, function: str | None) -> None:
-        self._hand_over(handover.job_type, function, handover.to_event())
+        self._hand_over(handover.job_type, function, handover_event(handover))
 
     def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
         # An invocation is told its type before it looks at its jobs.
         job_type = handovers[0].job_type
-        self._hand_over(job_type, function, {"job_type": job_type, "batch": [each.to_event() for each in handovers]})
+        self._hand_over(
+            job_type, function, {"job_type": job_type, "batch": [handover_event(each) for each in handovers]}
+        )
 
     def _hand_over(self, job_type: str, function: str | None, event: Mapping[str, Any]) -> None:
         if function is None:

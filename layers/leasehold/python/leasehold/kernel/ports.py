@@ -7,18 +7,13 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.kernel.errors import InvalidInputError
-from leasehold.kernel.job_type import parse_job_type
-from leasehold.kernel.keys import Due, parse_job_id
-from leasehold.kernel.table import check_format, format_mark
 from leasehold.kernel.times import instant
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import timedelta
 
-    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.keys import Due, JobId
 
 
 class Clock(Protocol):
@@ -43,35 +38,6 @@ class Handover:
     job_type: str
     token: str
     lease: Due
-
-    def to_event(self) -> dict[str, str | int]:
-        named = {"job_id": self.job_id, "job_type": self.job_type, "token": self.token, "lease": self.lease.key}
-        return {**named, **format_mark()}
-
-    @classmethod
-    def from_event(cls, event: Mapping[str, object]) -> Handover:
-        check_format(event, "this hand-over")
-        try:
-            return cls(
-                job_id=parse_job_id(event["job_id"]),
-                job_type=parse_job_type(event["job_type"]),
-                token=str(event["token"]),
-                lease=Due.parse(str(event["lease"])),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInputError(
-                event, f"this is not a hand-over from the poller ({error})", "See events/handover.json for one."
-            ) from None
-
-
-def handovers_in(event: Mapping[str, object]) -> list[Handover]:
-    """The hand-overs of an event: one, or a batch of one type."""
-    batch = event.get("batch")
-    if batch is None:
-        return [Handover.from_event(event)]
-    if not isinstance(batch, list) or not batch:
-        raise InvalidInputError(event, "a batch has hand-overs in it", "See events/handover.json for one of them.")
-    return [Handover.from_event(each) for each in batch]
 
 
 class Dispatcher(Protocol):

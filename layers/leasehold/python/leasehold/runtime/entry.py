@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.aws import names as variables
 from leasehold.aws.clients import warm
+from leasehold.aws.handovers import handovers_in
 from leasehold.direct_runs.model import DirectRun
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.hooks import End
 from leasehold.kernel.job import Job, Run
 from leasehold.kernel.jobs import Write
-from leasehold.kernel.ports import Handover, handovers_in
+from leasehold.kernel.ports import Handover
 from leasehold.kernel.registry import Switches
 from leasehold.kernel.table import OneOf, Page, Update
 from leasehold.runtime.handler import BaseJobHandler, handler_of
