@@ -11,8 +11,8 @@ from leasehold import JobStatus, Priority, Registry
 from leasehold.kernel import keys
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError, WrongStateError
 from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
-from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.table import Update
+from leasehold.limits.lanes import hold_lane
 from leasehold.limits.model import group_scope
 from leasehold.operate.order import MAX_POSITION_LENGTH, NoCommonOrderError, NoPlaceLeftError
 from tests.contract.line import Line

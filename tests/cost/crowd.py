@@ -19,9 +19,9 @@ from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import Job, Outcome, Run, job_record
 from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id, position_at, run_lane, to_text, type_code
-from leasehold.kernel.lanes import hold_lane, queue_of
 from leasehold.kernel.table import JOBS
 from leasehold.kernel.transitions import JobStatus
+from leasehold.limits.lanes import hold_lane, queue_of
 from tests.tables import creation_request
 
 if TYPE_CHECKING:

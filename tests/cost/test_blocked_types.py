@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold import JobType, NewJob, Priority
-from leasehold.kernel.lanes import hold_lane, queue_of
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import DUE_INDEX, JOBS
+from leasehold.limits.lanes import hold_lane, queue_of
 from leasehold.testing import FakeClock
 from tests import servers
 from tests.cost import crowd

@@ -13,10 +13,10 @@ import pytest
 from leasehold import JobStatus, JobType, NewJob, Priority
 from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.keys import job_id_of_key, run_lane
-from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.type_options import type_scope
+from leasehold.limits.lanes import hold_lane
 from leasehold.testing import FakeClock
 from tests import servers
 from tests.cost import crowd

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leasehold.kernel.keys import LATEST, Due, Priority, due_until, position_at, run_lane
-from leasehold.kernel.lanes import SERVICE_LANE, hold_lane, is_hold_lane, lanes_by_priority
+from leasehold.kernel.lanes import SERVICE_LANE, is_hold_lane, lanes_by_priority
+from leasehold.limits.lanes import hold_lane
 from leasehold.operate.order import keys_beside
 from tests.strategies import dues, instants, job_ids, positions
 

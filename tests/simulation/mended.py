@@ -23,8 +23,8 @@ from leasehold.bulk import enqueue_many
 from leasehold.housekeeping import payload_rounds
 from leasehold.kernel import dedup as dedup_records
 from leasehold.kernel import execute, memory, offload
-from leasehold.kernel.lanes import queue_of
 from leasehold.limits import admission, lines, looks, seating, turns, visit
+from leasehold.limits.lanes import queue_of
 from leasehold.limits.model import key_of_scope
 from leasehold.limits.scopes import Lane
 from leasehold.operate import measure, redrive

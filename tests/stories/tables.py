@@ -33,6 +33,7 @@ from leasehold.kernel import errors, job, keys, lanes, partitions, payload, payl
 from leasehold.kernel.hooks import NOTHING, Hooks
 from leasehold.kernel.ports import SystemRandomSource
 from leasehold.kernel.type_options import parse_attempts, parse_key
+from leasehold.limits import lanes as held
 from leasehold.limits.model import Places, key_of_scope, type_of_scope, weight_of
 from leasehold.pollers import sharing
 from leasehold.pollers.sharing import Part
@@ -201,12 +202,12 @@ def values() -> Iterator[str]:  # noqa: PLR0912
         yield f"lanes of {shards}: {lanes.lanes_by_priority(shards)}, {lanes.service_lanes(shards)}"
         yield f"services: {[lanes.service_lane(each, shards) for each in ('a', 'b', 'c')]}"
     for lane in ("1#0", "hold#1#sync#a", "hold#0#sync"):
-        yield f"{lane}: {lanes.queue_of_lane(lane)} {lanes.is_hold_lane(lane)} {lanes.type_of_queue('sync#a')}"
+        yield f"{lane}: {held.queue_of_lane(lane)} {lanes.is_hold_lane(lane)} {held.type_of_queue('sync#a')}"
     mark = partitions.mark_of(START, "0000000a")
-    yield f"mark: {mark} {lanes.creation_of(mark)} {lanes.creation_of('0mjuohs00')} {lanes.numbered(mark, 3)}"
+    yield f"mark: {mark} {held.creation_of(mark)} {held.creation_of('0mjuohs00')} {lanes.numbered(mark, 3)}"
     for at in (START, START + SECOND):
         entry = partitions.due_at("type:a", at, START, "0000000a", 2)
-        yield f"due at: {entry}, asked for {lanes.is_asked_for(str(entry['due_key']))}"
+        yield f"due at: {entry}, asked for {held.is_asked_for(str(entry['due_key']))}"
     yield f"awakened: {partitions.awakened('type:a', START, '0000000a', 2)}"
     for scope in ("all", "type:a", "key:a:b", "rate:a", "rate:a:b", "resource:x", "own:x", "key:a"):
         yield f"{scope}: {type_of_scope(scope)} {key_of_scope(scope)} {partitions.scope_partition(scope)}"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.registry import Control
     from leasehold.kernel.table import Table
     from leasehold.limits.gate import LimitsGate as LimitsGate
+    from leasehold.limits.lanes import is_left_to_wakes as is_left_to_wakes
     from leasehold.limits.lines import Lines
     from leasehold.limits.settings import check_limits as check_limits
     from leasehold.limits.settings import check_shared_limits as check_shared_limits
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from leasehold.schemas.check import check_payload as check_payload
     from leasehold.schemas.payload_models import dumped as dumped
     from leasehold.schemas.payload_models import resolve_model as resolve_model
-    from leasehold.templates.model import TemplateCache as TemplateCache
     from leasehold.templates.model import filled as filled
     from leasehold.templates.records import Templates
     from leasehold.webhooks.address import checked_webhook as checked_webhook
@@ -63,7 +63,6 @@ _HOMES = {
     "LimitsGate": "limits.gate",
     "Sharing": "pollers.sharing",
     "SideBySide": "pollers.hand_overs",
-    "TemplateCache": "templates.model",
     "audit_of_new_job": "audit.new_jobs",
     "check_limits": "limits.settings",
     "check_payload": "schemas.check",
@@ -76,6 +75,7 @@ _HOMES = {
     "entry_of_new_job": "audit.new_jobs",
     "filled": "templates.model",
     "insert_recorded": "audit.new_jobs",
+    "is_left_to_wakes": "limits.lanes",
     "parse_webhook": "webhooks.address",
     "ready_for_batches": "batches.gather",
     "report_failure": "operate.failure_report",

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from leasehold.kernel.errors import InvalidPayloadError, LeaseholdError
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.lanes import queue_of_lane
 from leasehold.kernel.payload import encode_payload, restored
 from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
+from leasehold.limits.lanes import queue_of_lane
 from leasehold.limits.model import Rate
 from leasehold.schedules.recurrence import Cron, Every, explain
 from leasehold.webhooks.model import external_status, last_line, run_document, running_document

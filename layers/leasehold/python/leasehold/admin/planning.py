@@ -25,9 +25,10 @@ from leasehold.kernel import partitions
 from leasehold.kernel.job import NO_WINDOW, DedupRef
 from leasehold.kernel.jobs import ended_lane
 from leasehold.kernel.keys import Priority, due_until, scheduled_for_of, to_text
-from leasehold.kernel.lanes import hold_lane, lanes_by_priority
+from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.transitions import ENDED, JobStatus
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
+from leasehold.limits.lanes import hold_lane
 from leasehold.operate.listings import job_id_in
 
 if TYPE_CHECKING:

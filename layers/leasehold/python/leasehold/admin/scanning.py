@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.admin.pages import Order
 from leasehold.kernel.keys import from_text
-from leasehold.kernel.lanes import service_lanes, type_of_queue
+from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.table import BY_DATE_INDEX, BY_TYPE_INDEX, DEAD_LETTERS, DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.lean import dataclass
+from leasehold.limits.lanes import type_of_queue
 from leasehold.limits.model import is_group_scope
 from leasehold.limits.waiting import is_told_by_name, lanes_by_name, lanes_waiting_for, waiting_scopes
 

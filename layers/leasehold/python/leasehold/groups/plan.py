@@ -21,8 +21,8 @@ from leasehold.kernel import payload as codec
 from leasehold.kernel.enqueue import JobRequest, draft
 from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
 from leasehold.kernel.job import SYSTEM
-from leasehold.kernel.lanes import hold_lane
 from leasehold.lean import dataclass
+from leasehold.limits.lanes import hold_lane
 from leasehold.templates.model import filled
 
 if TYPE_CHECKING:

@@ -89,12 +89,6 @@ def owed(name: str, note: str | None) -> str:
     return name if note is None else f"{name}:{note}"
 
 
-def note_of(name: str, job: Job) -> str | None:
-    """What a feature noted at an earlier end that is owed still; empty where it noted nothing besides."""
-    noted = (each.partition(":") for each in job.owed)
-    return next((note for found, _, note in noted if found == name), None)
-
-
 class Hooks:
     """What a feature implements; whatever it leaves out means that it has nothing to say there."""
 

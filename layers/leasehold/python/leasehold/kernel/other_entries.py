@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leasehold import features
 from leasehold.kernel import partitions
-from leasehold.kernel.keys import Due
-from leasehold.kernel.lanes import is_asked_for
 from leasehold.lean import dataclass
-
-if TYPE_CHECKING:
-    from datetime import datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +13,6 @@ class DueScope:
 
     scope: str
     due_key: str
-
-    def is_left_to_wakes(self, now: datetime, left_for: timedelta) -> bool:
-        """Whoever has just made it due is on the way because of it."""
-        return is_asked_for(self.due_key) and now - Due.parse(self.due_key).at < left_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -361,7 +361,9 @@ class Poll:
             entry
             for entry in shown
             if entry.due_key not in self.seen
-            and not (isinstance(entry, DueScope) and entry.is_left_to_wakes(now, self.settings.leaves_to_wakes))
+            and not (
+                isinstance(entry, DueScope) and features.is_left_to_wakes(entry, now, self.settings.leaves_to_wakes)
+            )
             and (
                 (isinstance(entry, DueJob) and known.agrees(entry.job_id, entry.job_type))
                 or is_trusted_entry(entry, now, self.seen, self.services)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from leasehold.pool import Pool
     from leasehold.schedules.trigger import ScheduleMirror
     from leasehold.telemetry import Telemetry
-    from leasehold.templates.model import TemplateCache
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,14 +57,6 @@ class Services:
 
         self.deployment = Deployment(self.store, self.clock)
         self.features = self.features or FEATURES
-
-    @property
-    def templates(self) -> TemplateCache:
-        if self.deployment.templates is None:
-            from leasehold.features import TemplateCache
-
-            self.deployment.templates = TemplateCache(self.store, self.clock)
-        return self.deployment.templates
 
     def acting_as(self, identity: Identity) -> Services:
         """The same parts, caches included, in somebody else's name."""

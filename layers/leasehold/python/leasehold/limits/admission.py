@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from leasehold.circuit_breaker.circuits import circuit_of_type
 from leasehold.circuit_breaker.probes import give_up, note_of
 from leasehold.kernel.keys import EPOCH, Due
-from leasehold.kernel.lanes import queue_of
 from leasehold.kernel.type_options import OnFull, type_scope
 from leasehold.lean import dataclass
+from leasehold.limits.lanes import queue_of
 from leasehold.limits.lines import Moment
 from leasehold.limits.model import DeployedLimits
 from leasehold.limits.scopes import Lane, LineEntry, Turn

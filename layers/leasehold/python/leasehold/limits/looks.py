@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.keys import Due
-from leasehold.kernel.lanes import creation_of, is_asked_for
 from leasehold.limits.admission import FIRST_LOOK_AFTER, LAST_LOOK_AFTER, together
+from leasehold.limits.lanes import creation_of, is_asked_for
 from leasehold.limits.lines import EMPTY_FOR
 from leasehold.limits.scopes import Scope
 from leasehold.limits.turns import LINE_READ, LOOK_SHORTLY_AFTER, Visit

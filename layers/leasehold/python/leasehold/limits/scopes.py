@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import Priority, from_text
-from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.records import Codec, texts_in
 from leasehold.kernel.table import JOBS, Equals, Key, Missing, Put
 from leasehold.lean import dataclass
+from leasehold.limits.lanes import hold_lane
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

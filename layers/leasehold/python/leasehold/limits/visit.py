@@ -12,9 +12,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import Priority
-from leasehold.kernel.lanes import type_of_queue
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import stop_of
+from leasehold.limits.lanes import type_of_queue
 from leasehold.limits.looks import A_PAGE, Looks
 from leasehold.limits.model import is_group_scope, type_of_scope
 from leasehold.limits.scopes import Lane, Scope

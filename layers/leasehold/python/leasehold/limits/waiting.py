@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import Priority
-from leasehold.kernel.lanes import queue_of, service_lanes
+from leasehold.kernel.lanes import service_lanes
 from leasehold.kernel.other_entries import DueScope
 from leasehold.kernel.type_options import type_scope
 from leasehold.limits.admission import LAST_LOOK_AFTER
+from leasehold.limits.lanes import queue_of
 from leasehold.limits.model import is_group_scope, key_of_scope, type_of_scope
 from leasehold.limits.scopes import Lane
 

@@ -19,13 +19,13 @@ from leasehold.kernel.errors import (
 )
 from leasehold.kernel.jobs import Write, needs_wake
 from leasehold.kernel.keys import Due, Priority, parse_job_id, position_at, run_lane, to_text
-from leasehold.kernel.lanes import hold_lane, queue_of_lane
 from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.times import due_time
 from leasehold.kernel.transitions import CANCEL, EDIT, REQUEST_CANCEL, RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY, parse_priority
 from leasehold.lean import dataclass
+from leasehold.limits.lanes import hold_lane, queue_of_lane
 from leasehold.limits.model import group_scope, is_group_scope
 from leasehold.operate.dead_letters import shown
 from leasehold.telemetry import Event

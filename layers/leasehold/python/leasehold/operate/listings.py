@@ -8,10 +8,10 @@ from leasehold.kernel import keys
 from leasehold.kernel.job import job_of
 from leasehold.kernel.jobs import DuePage, due_entry, ended_lane
 from leasehold.kernel.keys import Due, job_id_at, to_text
-from leasehold.kernel.lanes import hold_lane
 from leasehold.kernel.table import DUE_INDEX, ENDED_INDEX, JOBS
 from leasehold.kernel.unreadable import read_each
 from leasehold.lean import dataclass
+from leasehold.limits.lanes import hold_lane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,6 +18,7 @@ from leasehold.kernel.errors import (
 )
 from leasehold.kernel.jobs import DueJob, Write, needs_wake
 from leasehold.kernel.keys import (
+    BASE,
     CREATION_WIDTH,
     Due,
     Priority,
@@ -29,11 +30,11 @@ from leasehold.kernel.keys import (
     to_digits,
     to_text,
 )
-from leasehold.kernel.lanes import _cut, hold_lane, queue_of_lane
 from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.kernel.transitions import RESCHEDULE
 from leasehold.kernel.type_options import DELIVERY
 from leasehold.lean import dataclass
+from leasehold.limits.lanes import hold_lane, queue_of_lane
 from leasehold.operate.jobs import find, look_at, refuse_before_its_turn, reschedule
 
 if TYPE_CHECKING:
@@ -198,6 +199,11 @@ def _write(job: Job, anchor: Job, due: Due, services: Services) -> Write:
         values["wake"] = True
     seen = {"due_key": job.due, "due_lane": job.due_lane}
     return Write(job_id=job.job_id, transition=RESCHEDULE, seen=seen, values=values)
+
+
+def _cut(position: str, width: int) -> int:
+    """The first digits as a number."""
+    return int(position[:width].ljust(width, "0"), BASE)
 
 
 def between(low: str | None, high: str | None) -> str | None:

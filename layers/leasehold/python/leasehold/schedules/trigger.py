@@ -173,7 +173,9 @@ _SHARD = 0
 def look_up_template(schedule: Schedule, services: Services) -> None:
     """Jobs of slots are made from the template as it is now, not as it was some seconds ago."""
     if schedule.template is not None:
-        services.templates.get(schedule.template, fresh=True)
+        from leasehold.templates.model import templates_of
+
+        templates_of(services).get(schedule.template, fresh=True)
 
 
 def job_of_slot(

@@ -14,7 +14,7 @@ from leasehold.kernel.job_type import parse_users_job_type
 from leasehold.kernel.unreadable import readable
 from leasehold.schedules.model import Origin, ScheduleExistsError, ScheduleNotFoundError, parse_schedule_name
 from leasehold.schedules.records import definition_record
-from leasehold.templates.model import job_type_from, merged
+from leasehold.templates.model import job_type_from, merged, templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +101,7 @@ def redefined(old: Schedule, wanted: Schedule, now: datetime) -> Schedule:
 def checked(schedule: Schedule, services: Services) -> Schedule:
     """That a job could be made of it today: its type is deployed, its payload fits its template."""
     if schedule.template is not None:
-        template = services.templates.get(schedule.template, fresh=True)
+        template = templates_of(services).get(schedule.template, fresh=True)
         merged(template.payload_text, schedule.payload_text)
         schedule = replace(schedule, job_type=job_type_from(template, schedule.job_type or None))
     services.deployment.registry().job_type(parse_users_job_type(schedule.job_type))

@@ -102,7 +102,7 @@ def filled(request: JobRequest, services: Services) -> JobRequest:
     wanted = request.wanted
     if wanted.template is None:
         return request
-    template = services.templates.get(wanted.template)
+    template = templates_of(services).get(wanted.template)
     unsaid = [name for name in FILLED if getattr(wanted, name) is None]
     return replace(
         request,
@@ -111,6 +111,13 @@ def filled(request: JobRequest, services: Services) -> JobRequest:
         payload_text=merged(template.payload_text, request.payload_text),
         made_from=template.name,
     )
+
+
+def templates_of(services: Services) -> TemplateCache:
+    """Those that this process knows."""
+    deployment = services.deployment
+    deployment.templates = deployment.templates or TemplateCache(services.store, services.clock)
+    return deployment.templates
 
 
 class TemplateCache:

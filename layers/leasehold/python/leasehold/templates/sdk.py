@@ -23,6 +23,7 @@ from leasehold.templates.model import (
     TemplateInUseError,
     parse_defaults,
     parse_template_name,
+    templates_of,
 )
 from leasehold.templates.records import preset_record
 
@@ -104,7 +105,7 @@ class Templates:
 
     def get(self, name: str) -> Template:
         """UnknownTemplateError if there is none."""
-        return self._services.templates.get(name, fresh=True)
+        return templates_of(self._services).get(name, fresh=True)
 
     def update(
         self,
@@ -144,7 +145,7 @@ class Templates:
 
     def _existing(self, name: str, found: Template | None) -> Template:
         if found is None:
-            raise self._services.templates.unknown(name)
+            raise templates_of(self._services).unknown(name)
         return found
 
     def _change(
@@ -168,7 +169,7 @@ class Templates:
             return retried(f"template {name!r}", attempt, services)
         finally:
             # Also if it failed: whether the last try was written is then not known.
-            services.templates.forget(name)
+            templates_of(services).forget(name)
 
 
 def _check_type(template: Template, services: Services) -> None:

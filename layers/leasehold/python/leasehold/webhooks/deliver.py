@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.hooks import NOTHING, Hooks, Joining, note_of
+from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
@@ -34,8 +34,7 @@ _DEAD_LETTER = "-"
 
 class WebhookHooks(Hooks):
     def with_end(self, end: End, services: Services) -> Joining:
-        before = note_of(NAME, end.job)
-        noted = [*(before.split(",") if before else ()), *_noted(end)]
+        noted = [*_notes(end.job), *_noted(end)]
         return Joining(is_owed=True, note=",".join(noted)) if noted else NOTHING
 
     def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
@@ -66,9 +65,15 @@ def _noted(end: End) -> list[str]:
     return [*noted, _DEAD_LETTER] if is_dead_lettered and RunEvent.DEAD_LETTERED in wanted else noted
 
 
+def _notes(job: Job) -> list[str]:
+    """What earlier ends noted that is owed still."""
+    noted = (each.partition(":") for each in job.owed)
+    return next((note.split(",") for name, _, note in noted if name == NAME and note), [])
+
+
 def _owed(job: Job) -> Iterator[tuple[RunEvent, Run | None, datetime]]:
     """What is to be told, of which run, and since when. A run that its history has lost is told no more."""
-    for note in (note_of(NAME, job) or "").split(","):
+    for note in _notes(job):
         if note == _DEAD_LETTER and job.completed_at is not None:
             last = job.runs[-1] if job.runs and job.runs[-1].ended_at == job.completed_at else None
             yield RunEvent.DEAD_LETTERED, last, job.completed_at
