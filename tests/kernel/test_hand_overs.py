@@ -135,7 +135,7 @@ def test_a_table_that_is_away_when_a_hand_over_is_put_back_is_reported_also_by_a
             raise error
         return True
 
-    monkeypatch.setattr("leasehold.kernel.claim.HandOvers.put_back", away)
+    monkeypatch.setattr("leasehold.kernel.release.release", away)
     with pytest.raises(StoreUnavailableError):
         Poller(world.services, Nobody(world, 0), worker_id="tick", pool=pool).poll(
             should_stop=lambda: ends[0] if ends else None

@@ -101,7 +101,8 @@ class CircuitHooks(Hooks):
 
     def after(self, end: End, services: Services) -> None:
         breaker = end.job_type.breaker
-        if breaker is None or not end.is_of_a_run:
+        # A job that is skipped or cancelled before a handler had started has no attempt behind it.
+        if breaker is None or end.job.started_at is None:
             return
         if _answered(end, services) or end.failed is None:
             return

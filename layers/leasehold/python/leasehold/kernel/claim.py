@@ -26,7 +26,6 @@ from leasehold.telemetry.spans import API, UNTRACED, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.jobs import DueEntry
@@ -64,19 +63,14 @@ class Claims:
         # Opened for the first entry that needs it: a plain job passes by, and nothing is imported for it.
         self.opened_gate: LimitsGate | None = None
 
-    def work_off(
-        self, entries: Sequence[DueEntry], switches: Switches, *, is_locked: bool, stop_at_lost_race: bool = True
-    ) -> None:
-        """Handle these; whoever has the lock is alone here, and claims as many as may be at once together."""
-        if is_locked:
-            self.at_once.work_off(entries, switches, stop_at_lost_race=stop_at_lost_race)
-            return
-        report = self.poll.report
-        lost_before = report.lost_races
+    def work_off(self, entries: Sequence[DueEntry], switches: Switches) -> bool:
+        """Handle these, as far as no other poller is quicker with one of them: then False."""
+        lost_before = self.poll.report.lost_races
         for entry in entries:
-            if (stop_at_lost_race and report.lost_races > lost_before) or not self.poll.may_go_on():
-                return
+            if self.poll.report.lost_races > lost_before or not self.poll.may_go_on():
+                break
             self.handle_once(entry, switches)
+        return self.poll.report.lost_races == lost_before
 
     def handle_once(self, entry: DueEntry, switches: Switches) -> None:
         self.poll.seen[entry.due_key] = self.services.clock.now()
@@ -260,18 +254,14 @@ class HandOvers:
                     handing.note(job_id=first.job_id if count == 1 else None, count=None if count == 1 else count)
                 self.dispatch(claims)
         except Exception as error:
+            from leasehold.kernel.release import release  # a hand-over that succeeds needs none of it
+
             reason = f"{type(error).__name__}: {error}"
-            return [Delivery(error=error, is_back=self.put_back(each.handover, reason)) for each in claims]
+            return [Delivery(error=error, is_back=release(each.handover, reason, self.services)) for each in claims]
         return [Delivery(is_delivered=True)] * count
 
     def dispatch(self, claims: Sequence[Claim]) -> None:
         self.dispatcher.dispatch(claims[0].handover, claims[0].job_type.function)
-
-    def put_back(self, handover: Handover, reason: str, *, until: datetime | None = None) -> bool:
-        # A hand-over that succeeds needs none of it.
-        from leasehold.kernel.release import release
-
-        return release(handover, reason, self.services, until=until)
 
     def end(self, claims: Sequence[Claim], delivered: Callable[[], list[Delivery]]) -> None:
         try:

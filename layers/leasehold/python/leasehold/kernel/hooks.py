@@ -17,7 +17,7 @@ name, too, for what fills in a new job, checks it, or is written with it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from leasehold.lean import dataclass
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.job import Job, Run
+    from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
@@ -50,17 +50,6 @@ class End:
     values: Mapping[str, object]
     failed: bool | None
     is_orphan: bool
-
-    @property
-    def run(self) -> Run | None:
-        """The run that this end adds to the job's history."""
-        runs = cast("tuple[Run, ...]", self.values.get("runs", ()))
-        return runs[-1] if runs else None
-
-    @property
-    def is_of_a_run(self) -> bool:
-        """Whether a handler had started; a job that is skipped or cancelled before that has no attempt behind it."""
-        return self.job.started_at is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,11 +102,6 @@ class PollReport:
         """What was done that may have made something due in any lane."""
         return self.triggered + self.settled + self.reaped + self.expired + self.turned_away + self.held
 
-    @property
-    def has_moved_on(self) -> bool:
-        """Whether anything that was due is not so any more."""
-        return self.claimed + self.moved_elsewhere + self.looked > 0
-
     def note_due(self, at: datetime) -> None:
         self.soonest_at = min(at, self.soonest_at or at)
 
@@ -191,8 +186,13 @@ class Poll:
     def run(self, hints: Sequence[Hint], asked: Collection[str] | None, part: Part | None) -> None:
         try:
             switches = self.read_switches()
-            if switches.halt is None:
-                self._open(part)
+            if switches.halt is None:  # something may run: see what is deployed, and what this poll needs for it
+                self.registry = self.services.deployment.registry()
+                has_batches = any(each.batch for each in self.registry.types.values())
+                if self.poller.pool or self.services.window or has_batches:
+                    self.claims.hand_overs = features.SideBySide(self)
+                if part is not None:
+                    self.share(part)
             if (hints and not features.take_hints(hints, switches, self)) or switches.halt is not None:
                 return
             names = asked
@@ -203,14 +203,6 @@ class Poll:
                     self.sharing.give_up()
         finally:
             self._close()
-
-    def _open(self, part: Part | None) -> None:
-        """Something may run: see what is deployed, and what this poll needs for it."""
-        self.registry = self.services.deployment.registry()
-        if self.poller.pool or self.services.window or any(each.batch for each in self.registry.types.values()):
-            self.claims.hand_overs = features.SideBySide(self)
-        if part is not None:
-            self.share(part)
 
     def _close(self) -> None:
         """What is under way is waited for, and what is ours is given up."""
@@ -255,8 +247,9 @@ class Poll:
                     is_busy_above |= self._visit(lane, page)
                     if is_busy_above and not self.report.goes_on:
                         return ()
-        # Whoever waited is served a page at a time, so that what falls due meanwhile has its turn in between.
-        if not self._serve_guests() and len(self.seen) == seen_before:
+        # Whoever waited for a seat is served a page at a time: what falls due meanwhile has its turn in between.
+        gate = self.claims.opened_gate
+        if (gate is None or not gate.go_on()) and len(self.seen) == seen_before:
             return None
         if self.report.moved_elsewhere != moved_before:
             return all_lanes(self.registry.shards) if asked is None else asked
@@ -297,17 +290,13 @@ class Poll:
             again.update({*all_lanes(shards)} - lately)
         return again
 
-    def _serve_guests(self) -> bool:
-        """One more page for each who waited for a seat; True if any goes on."""
-        gate = self.claims.opened_gate
-        return gate is not None and gate.is_open and self.read_switches().halt is None and gate.go_on()
-
     # --- one page
 
     def _read(self, level: Sequence[Lane], *, below_a_busy_lane: bool) -> Iterable[tuple[Lane, DuePage]]:
         """The next page of each lane that has one, read side by side."""
-        settings, now = self.settings, self.services.clock.now
-        limit = max(1, int(settings.poll_limit * settings.lower_share)) if below_a_busy_lane else settings.poll_limit
+        now, limit = self.services.clock.now, self.settings.poll_limit
+        if below_a_busy_lane:
+            limit = max(1, int(limit * self.settings.lower_share))
 
         def read(lane: Lane) -> DuePage:
             lane.read_at = now()
@@ -333,52 +322,45 @@ class Poll:
         # Read after the page: a pause that ended before the page was written is not mistaken for one that goes on.
         if not fresh or (switches := self.read_switches()).halt is not None:
             return True
-        held_back_before, lost_before = self.report.held_back, self.report.lost_races
         window = self.services.window
-        if window is not None and not (fresh := window.admit(fresh, switches, self)):
-            window.pass_by(lane)
+        if window is not None and not (fresh := window.admit_page(fresh, lane, before, switches, self)):
             return True
         if self.is_backlog(page.entries) and not self.share().begin(lane, page, self):
             return True
         # Jobs first: what waited for a seat is a guest in this lane.
         fresh.sort(key=lambda entry: isinstance(entry, DueScope))
-        entries, lane.is_contended = fresh[::-1] if lane.is_contended else fresh, False
-        self.claims.work_off(entries, switches, is_locked=self.sharing is not None and self.sharing.has(lane.shard))
-        if self.report.lost_races > lost_before:
-            # The winner is one step ahead on the same page: read it again and meet the winner from the other end.
-            lane.cursor, lane.is_exhausted, lane.is_contended = before, False, True
-            self.share().may_go_on_alone(lane)
-        elif self.report.held_back > held_back_before:
-            lane.cursor, lane.is_exhausted = before, False  # there may be room for the others by now
+        if self.sharing is None:
+            is_alone = self.claims.work_off(fresh, switches)
+        else:
+            is_alone = self.sharing.work_off(fresh, lane, switches, self.claims)
+        if not is_alone:
+            self.share().meet_winner(lane, before)
         self.claims.after_page(is_last=lane.is_exhausted)
         return True
 
     def fresh[Entry: DueEntry](self, shown: Sequence[Entry]) -> list[Entry]:
         """What was not handled yet, agrees with its key, and waits for nobody."""
-        now, known = self.services.clock.now(), self.services.deployment.registry()
-        self.registry = known
+        now, left_for = self.services.clock.now(), self.settings.leaves_to_wakes
+        self.registry = known = self.services.deployment.registry()
         fresh = [
             entry
             for entry in shown
             if entry.due_key not in self.seen
-            and not (
-                isinstance(entry, DueScope) and features.is_left_to_wakes(entry, now, self.settings.leaves_to_wakes)
-            )
+            and not (isinstance(entry, DueScope) and features.is_left_to_wakes(entry, now, left_for))
             and (
                 (isinstance(entry, DueJob) and known.agrees(entry.job_id, entry.job_type))
                 or is_trusted_entry(entry, now, self.seen, self.services)
             )
         ]
-        names = {entry.job_type for entry in fresh if isinstance(entry, DueJob)}
-        if not any(name in known.types and known.types[name].batch for name in names):
-            return fresh
-        return features.ready_for_batches(fresh, known, self.report, now)
+        types = [known.types.get(entry.job_type) for entry in fresh if isinstance(entry, DueJob)]
+        if any(each is not None and each.batch for each in types):
+            return features.ready_for_batches(fresh, known, self.report, now)
+        return fresh
 
     def is_backlog(self, entries: Sequence[DueEntry]) -> bool:
         return len(entries) >= min(_BACKLOG, self.settings.poll_limit)
 
     def share(self, part: Part | None = None) -> Sharing:
         """Who works where, if several pollers are at it."""
-        if self.sharing is None:
-            self.sharing = features.Sharing(self.services, self.poller.worker_id, self.registry.shards, part)
+        self.sharing = self.sharing or features.Sharing(self, part)
         return self.sharing

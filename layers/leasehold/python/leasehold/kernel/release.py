@@ -51,13 +51,13 @@ def release(handover: Handover, reason: str, services: Services, *, until: datet
 
 def turn_back(handover: Handover, switches: Switches, joining: Sequence[Hooks], services: Services) -> bool:
     """Release a hand-over whose type may not run now; False if it may."""
-    now = services.clock.now()
-    if switches.stop(handover.job_type):
+    now, job_type = services.clock.now(), handover.job_type
+    if switches.stop(job_type) or switches.reserved_until(job_type, now):
         # It may be over: who gives back at once is free at once, and would be handed one job after the other.
         switches = services.deployment.switches(fresh=True)
-    if switches.stop(handover.job_type):
+    if switches.stop(job_type):
         release(handover, "halted" if switches.halt else "paused", services, until=now + _RELEASED_FOR)
-    elif _is_reserved(handover.job_type, switches, services, now):
+    elif switches.reserved_until(job_type, now):
         # Due at once: the next poll holds it, and the end of the reservation wakes it.
         release(handover, "reserved", services, until=now)
     else:
@@ -70,13 +70,6 @@ def turn_back(handover: Handover, switches: Switches, joining: Sequence[Hooks], 
     for hooks in joining:
         hooks.never_started(handover, services)
     return True
-
-
-def _is_reserved(job_type: str, switches: Switches, services: Services, now: datetime) -> bool:
-    if switches.reserved_until(job_type, now) is None:
-        return False
-    # It may be over: a job that was given back for nothing would come again, and again, as long as this is cached.
-    return services.deployment.switches(fresh=True).reserved_until(job_type, now) is not None
 
 
 def expire_if_too_late(job: Job | None, services: Services) -> bool:

@@ -178,7 +178,9 @@ class LimitsGate:
             self._visits.looks.put_off_in_vain()
 
     def go_on(self) -> bool:
-        return self._visits is not None and self._visits.go_on()
+        """One more page for each who waited for a seat; True if any goes on."""
+        visits = self._visits
+        return visits is not None and bool(visits.open) and self.poll.read_switches().halt is None and visits.go_on()
 
     def close(self) -> None:
         if self._visits is not None:

@@ -33,12 +33,13 @@ class AtOnce:
         # Types whose jobs a batch refuses for what they are, e.g. because they must start by a certain time.
         self._not_plain: set[str] = set()
 
-    def work_off(self, entries: Sequence[DueEntry], switches: Switches, *, stop_at_lost_race: bool) -> None:
+    def work_off(self, entries: Sequence[DueEntry], switches: Switches, *, stop_at_lost_race: bool = True) -> bool:
+        """Handle these; False if another poller was quicker with one of them."""
         report = self._poll.report
         lost_before = report.lost_races
         for begin in range(0, len(entries), _AT_ONCE):
             if (stop_at_lost_race and report.lost_races > lost_before) or not self._poll.may_go_on():
-                return
+                break
             stride = entries[begin : begin + _AT_ONCE]
             # What owes something first is not to be claimed yet.
             self.take([each for each in stride if isinstance(each, DueJob) and each.due.afterwards is None], switches)
@@ -52,6 +53,7 @@ class AtOnce:
                     break
                 self._claims.handle_once(entry, switches)
             self.end_page()
+        return report.lost_races == lost_before
 
     def _settle(self, entries: Sequence[DueEntry]) -> Sequence[DueEntry]:
         """Settle what owes something, if there are several; returns what is left to do."""
@@ -122,11 +124,12 @@ class AtOnce:
 
     def _put_back(self, handovers: Sequence[Handover]) -> list[Handover]:
         """Release what was claimed and not delivered, due at once; returns what was still ours."""
+        from leasehold.kernel.release import release
+
         services, reason = self._poll.services, f"not handed over: {self._poll.report.stopped_by}"
         until, pool = services.clock.now(), self._poll.poller.pool or services.pool
-        put_back = self._claims.hand_overs.put_back
         pending = [
-            (each, pool.submit(lambda each=each: put_back(each, reason, until=until)))  # type: ignore[misc]
+            (each, pool.submit(lambda each=each: release(each, reason, services, until=until)))  # type: ignore[misc]
             for each in handovers
         ]
         back = [each for each, answer in pending if answer.result()]

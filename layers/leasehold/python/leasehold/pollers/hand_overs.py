@@ -93,8 +93,10 @@ class SideBySide(HandOvers):
         stop = should_stop() if should_stop is not None and now - since >= _HANGS_AFTER else None
         if stop is None:
             return self.deliver(claims, trace)
+        from leasehold.kernel.release import release
+
         reason = f"not handed over: {stop}"
-        return [Delivery(is_back=self.put_back(each.handover, reason, until=now)) for each in claims]
+        return [Delivery(is_back=release(each.handover, reason, self.services, until=now)) for each in claims]
 
     def dispatch(self, claims: Sequence[Claim]) -> None:
         if len(claims) > 1 and isinstance(self.dispatcher, BatchDispatcher):

@@ -31,8 +31,13 @@ def take_hints(hints: Sequence[Hint], switches: Switches, poll: Poll) -> bool:
         if poll.services.window is not None:
             entries = poll.services.window.admit(entries, switches, poll)
         # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
-        is_locked = poll.is_backlog(entries) and poll.share().take(shard)
-        poll.claims.work_off(entries, switches, is_locked=is_locked, stop_at_lost_race=False)
+        if poll.is_backlog(entries) and poll.share().take(shard):
+            poll.claims.at_once.work_off(entries, switches, stop_at_lost_race=False)
+            continue
+        for entry in entries:
+            if not poll.may_go_on():
+                break
+            poll.claims.handle_once(entry, switches)
     poll.claims.after_page(is_last=True)
     # A freed seat makes nothing else due.
     return any(not isinstance(hint, FreedScope) for hint in hints) or poll.claims.gate.is_open

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from leasehold.kernel.jobs import DuePage
+    from leasehold.kernel.claim import Claims
+    from leasehold.kernel.jobs import DueEntry, DuePage
     from leasehold.kernel.poll import Lane, Poll
-    from leasehold.kernel.services import Services
+    from leasehold.kernel.registry import Switches
+    from leasehold.kernel.table import Record
 
 # So many pollers share the shards of a backlog.
 MOST_POLLERS = 16
@@ -46,16 +48,16 @@ ALONE = Part(0, 1)
 class Sharing:
     """One poll's view of who works where."""
 
-    def __init__(self, services: Services, worker_id: str, shards: int, part: Part | None) -> None:
+    def __init__(self, poll: Poll, part: Part | None) -> None:
         self.part = part or ALONE
         # Lanes that another poller works off: it looks at them again after it has given up its lock.
         self.left_to_others: set[str] = set()
-        self._services = services
-        self._worker_id = worker_id
-        self._shards = shards
+        self._services = poll.services
+        self._worker_id = poll.poller.worker_id
+        self._shards = poll.registry.shards
         self._locked_until: dict[int, datetime] = {}
         self._backlogs: set[int] = set()
-        self._looked_at_others_at = services.clock.now()
+        self._looked_at_others_at = poll.services.clock.now()
 
     def begin(self, lane: Lane, page: DuePage, poll: Poll) -> bool:
         """This page is of a backlog: whether it is this poller's, which calls others to help where there is more."""
@@ -83,6 +85,18 @@ class Sharing:
         lane.is_exhausted = True
         self.left_to_others.add(lane.name)
         return False
+
+    def work_off(self, entries: Sequence[DueEntry], lane: Lane, switches: Switches, claims: Claims) -> bool:
+        """Whoever has the lock is alone here, and claims as many as may be at once together."""
+        entries, lane.is_contended = entries[::-1] if lane.is_contended else entries, False
+        if self.has(lane.shard):
+            return claims.at_once.work_off(entries, switches)
+        return claims.work_off(entries, switches)
+
+    def meet_winner(self, lane: Lane, page_at: Record | None) -> None:
+        """The winner is one step ahead on the same page: read it again and meet the winner from the other end."""
+        lane.cursor, lane.is_exhausted, lane.is_contended = page_at, False, True
+        self.may_go_on_alone(lane)
 
     # --- locks
 

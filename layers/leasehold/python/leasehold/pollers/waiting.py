@@ -192,7 +192,7 @@ class WaitingPoller:
         if lanes is None and report.goes_on:
             self._forget_known(stay, began_at)
         longest = _LONGEST_GAP_FOR_ROOM if report.held_back else _LONGEST_GAP
-        stay.gap = _SHORTEST_GAP if report.has_moved_on else min(2 * stay.gap, longest)
+        stay.gap = _SHORTEST_GAP if has_moved_on(report) else min(2 * stay.gap, longest)
         for lane in list(self._read) if lanes is None else lanes:
             self._read.pop(lane, None)
         if report.soonest_at is not None:
@@ -234,6 +234,11 @@ class WaitingPoller:
         read_at, due_at = self._read.get(lane, (None, None))
         is_fresh = read_at is not None and timedelta(0) <= now - read_at < self._settings.reread_every
         return is_fresh and (due_at is None or due_at > now)
+
+
+def has_moved_on(report: PollReport) -> bool:
+    """Whether anything that was due is not so any more."""
+    return report.claimed + report.moved_elsewhere + report.looked > 0
 
 
 def _is_near(upcoming: datetime | None, horizon: datetime) -> bool:

@@ -91,6 +91,17 @@ class Window:
             poll.report.note_due(poll.services.clock.now() + _LOOK_FOR_ROOM_AFTER)
         return [entry for entry in entries if entry.due_key not in left]
 
+    def admit_page(
+        self, entries: list[DueEntry], lane: Lane, page_at: Record | None, switches: Switches, poll: Poll
+    ) -> list[DueEntry]:
+        """The same for a page of a lane, which is read again if it has more: there may be room for that by then."""
+        admitted = self.admit(entries, switches, poll)
+        if not admitted:
+            self._pass_by(lane)
+        elif len(admitted) < len(entries):
+            lane.cursor, lane.is_exhausted = page_at, False
+        return admitted
+
     def _left(self, plain: Sequence[DueJob]) -> set[str]:
         """Due keys of those that there is no room for, in order."""
         under_way = Counter(each.handover.job_type for each in self._under_way.values())
@@ -104,7 +115,7 @@ class Window:
                 left.add(entry.due_key)
         return left
 
-    def pass_by(self, lane: Lane) -> None:
+    def _pass_by(self, lane: Lane) -> None:
         """A page of jobs that have to wait: what is behind them does not. A lane full of them is read a part a poll."""
         given_up_at = self._given_up_at.pop(lane.name, None)
         lane.in_vain += 1

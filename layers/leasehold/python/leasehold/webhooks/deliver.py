@@ -7,7 +7,7 @@ is tried.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.offload import plan_offload
@@ -60,7 +60,8 @@ def _noted(end: End) -> list[str]:
     if _address(end.job, end.job_type) is None:
         return []
     wanted = end.job_type.webhook.events if end.job_type.webhook else tuple(RunEvent)
-    noted = [str(end.run.number)] if end.run is not None and RunEvent[end.run.outcome.name] in wanted else []
+    runs = cast("tuple[Run, ...]", end.values.get("runs", ()))  # the last of them is the one that ends
+    noted = [str(run.number) for run in runs[-1:] if RunEvent[run.outcome.name] in wanted]
     is_dead_lettered = (end.step.target or end.job.status) is JobStatus.DEAD_LETTER
     return [*noted, _DEAD_LETTER] if is_dead_lettered and RunEvent.DEAD_LETTERED in wanted else noted
 
