@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from leasehold.pollers.hints import take_hints as take_hints
     from leasehold.pollers.records import Pollers
     from leasehold.pollers.settle import settle as settle
-    from leasehold.pollers.sharing import Sharing as Sharing
+    from leasehold.pollers.sharing import share as share
     from leasehold.runtime.signals import end_as_raised as end_as_raised
     from leasehold.schedules.records import Schedules
     from leasehold.schemas.check import check_payload as check_payload
@@ -61,7 +61,6 @@ _HOMES = {
     "AtOnce": "pollers.at_once",
     "Gathering": "batches.gather",
     "LimitsGate": "limits.gate",
-    "Sharing": "pollers.sharing",
     "SideBySide": "pollers.hand_overs",
     "audit_of_new_job": "audit.new_jobs",
     "check_limits": "limits.settings",
@@ -82,6 +81,7 @@ _HOMES = {
     "reservation_of": "direct_runs.records",
     "resolve_model": "schemas.payload_models",
     "settle": "pollers.settle",
+    "share": "pollers.sharing",
     "take_hints": "pollers.hints",
 }
 

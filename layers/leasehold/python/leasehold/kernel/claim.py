@@ -120,17 +120,13 @@ class Claims:
         """Claim it and hand it over, or see that it waits where it is in nobody's way."""
         if "at_once" in vars(self) and self.at_once.decides(entry):
             return
-        if self._is_concerned(entry, switches):
-            self.gate.offer(entry, switches)
-        else:
+        if self.is_plain(entry, switches):
             self.claim(entry)
+        else:
+            self.gate.offer(entry, switches)
 
     def is_plain(self, entry: DueJob, switches: Switches) -> bool:
-        """Whether nothing but its own condition decides about its claim."""
-        return entry.status.is_waiting and not self._is_concerned(entry, switches)
-
-    def _is_concerned(self, entry: DueJob, switches: Switches) -> bool:
-        """Whether the gate decides about it. Most types need none, and it is not even asked."""
+        """Whether nothing but its own condition decides about its claim. Of most types the gate is not even asked."""
         name, registry = entry.job_type, self.poll.registry
         job_type = registry.types.get(name)
         is_free = (
@@ -141,7 +137,7 @@ class Claims:
             and name not in switches.reservations
             and self.poll.poller.policy is None
         )
-        return not is_free and self.gate.concerns(entry, switches)
+        return entry.status.is_waiting and (is_free or not self.gate.concerns(entry, switches))
 
     @property
     def gate(self) -> LimitsGate:
@@ -172,18 +168,9 @@ class Claims:
         starts_at = max(now, entry.due.at + timedelta(milliseconds=1))
         token = make_nonce(self.services.random_source, self.poll.poller.worker_id)
         lease = entry.due.moved_to(starts_at + job_type.lease_length)
-        write = Write(
-            job_id=entry.job_id,
-            transition=CLAIM,
-            seen={"due_key": entry.due_key, "now": now},
-            values={
-                "locked_by": token,
-                "locked_at": now,
-                "lock_expires_at": lease.at,
-                "due_lane": run_lane(entry.priority, shard_of(entry.job_id)),
-                "due_key": lease,
-            },
-        )
+        lane, seen = run_lane(entry.priority, shard_of(entry.job_id)), {"due_key": entry.due_key, "now": now}
+        values = {"locked_by": token, "locked_at": now, "lock_expires_at": lease.at, "due_lane": lane, "due_key": lease}
+        write = Write(job_id=entry.job_id, transition=CLAIM, seen=seen, values=values)
         handover = Handover(job_id=entry.job_id, job_type=entry.job_type, token=token, lease=lease)
         return Claim(entry=entry, job_type=job_type, handover=handover, write=write)
 

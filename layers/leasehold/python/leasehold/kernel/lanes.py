@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import zlib
 from functools import cache
+from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import BASE, Priority, run_lane, to_digits
+from leasehold.lean import dataclass
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from leasehold.kernel.table import Record
 
 _NUMBER_WIDTH = 4
-_HIGHEST_NUMBER = BASE**_NUMBER_WIDTH - 1
+
+
+@dataclass(slots=True)
+class Lane:
+    """A lane as one poll goes along it, page by page."""
+
+    name: str
+    shard: int
+    cursor: Record | None = None
+    is_exhausted: bool = False
+    # Not read in this round: its shard is another poller's.
+    is_passed_by: bool = False
+    is_contended: bool = False
+    read_at: datetime | None = None
+    pages: int = 0
+    # Pages that showed only jobs that there is no room for.
+    in_vain: int = 0
 
 
 @cache
@@ -48,4 +71,4 @@ def numbered(position: str, number: int) -> str:
     >>> numbered("0mjrz3w00", 1), numbered("0mjrz3w00", 36)
     ('0mjrz3w000001', '0mjrz3w000010')
     """
-    return position + to_digits(min(number, _HIGHEST_NUMBER), _NUMBER_WIDTH)
+    return position + to_digits(min(number, BASE**_NUMBER_WIDTH - 1), _NUMBER_WIDTH)

@@ -14,12 +14,13 @@ import sys
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, asdict
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leasehold import features
 from leasehold.kernel.claim import Claims
 from leasehold.kernel.jobs import DueJob
-from leasehold.kernel.lanes import all_lanes, lanes_by_priority, service_lanes
+from leasehold.kernel.lanes import Lane, all_lanes, lanes_by_priority, service_lanes
 from leasehold.kernel.other_entries import DueScope
 from leasehold.kernel.trust import is_trusted_entry
 from leasehold.lean import dataclass
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.ports import Dispatcher
     from leasehold.kernel.registry import Registry, Switches
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Record
     from leasehold.limits.model import ConcurrencyPolicy
     from leasehold.pollers.sharing import Part, Sharing
     from leasehold.pool import Pool
@@ -152,21 +152,6 @@ class Poller:
         return poll.report
 
 
-@dataclass(slots=True)
-class Lane:
-    name: str
-    shard: int
-    cursor: Record | None = None
-    is_exhausted: bool = False
-    # Not read in this round: its shard is another poller's.
-    is_passed_by: bool = False
-    is_contended: bool = False
-    read_at: datetime | None = None
-    pages: int = 0
-    # Pages that showed only jobs that there is no room for.
-    in_vain: int = 0
-
-
 class Poll:
     """One poll: what it has met, and what came of it."""
 
@@ -192,26 +177,21 @@ class Poll:
                 if self.poller.pool or self.services.window or has_batches:
                     self.claims.hand_overs = features.SideBySide(self)
                 if part is not None:
-                    self.share(part)
+                    features.share(self, part)
             if (hints and not features.take_hints(hints, switches, self)) or switches.halt is not None:
                 return
             names = asked
-            while (again := self._sweep(names, asked)) is not None and self.report.goes_on:
-                names = again
+            while (names := self._sweep(names, asked)) is not None and self.report.goes_on:
                 # Whoever found us holding a lock left its work to us: give the locks up first, then look once more.
                 if self.sharing is not None:
                     self.sharing.give_up()
         finally:
-            self._close()
-
-    def _close(self) -> None:
-        """What is under way is waited for, and what is ours is given up."""
-        with ExitStack() as closing:  # what is named last comes first, and keeps nothing behind it from its turn
-            if self.sharing is not None:
-                closing.callback(self.sharing.give_up)
-            closing.callback(self.claims.hand_overs.wait)
-            if self.claims.opened_gate is not None:
-                closing.callback(self.claims.opened_gate.close)
+            with ExitStack() as closing:  # what is named last comes first, and keeps nothing behind it from its turn
+                if self.sharing is not None:
+                    closing.callback(self.sharing.give_up)
+                closing.callback(self.claims.hand_overs.wait)
+                if self.claims.opened_gate is not None:
+                    closing.callback(self.claims.opened_gate.close)
 
     def may_go_on(self) -> bool:
         if self.should_stop is not None and (reason := self.should_stop()) is not None:
@@ -221,13 +201,10 @@ class Poll:
     def read_switches(self) -> Switches:
         """What is switched off now; a halt stops the poll."""
         switches = self.services.deployment.switches(fresh=True)
-        if switches.halt is not None:
+        if (halt := switches.halt) is not None:
             self.report.stopped_by = HALT
             self.services.telemetry.event(
-                Event.POLL_PAUSED,
-                message="job worker paused due to system halt",
-                by=switches.halt.by,
-                reason=switches.halt.reason,
+                Event.POLL_PAUSED, message="job worker paused due to system halt", by=halt.by, reason=halt.reason
             )
         return switches
 
@@ -294,9 +271,8 @@ class Poll:
 
     def _read(self, level: Sequence[Lane], *, below_a_busy_lane: bool) -> Iterable[tuple[Lane, DuePage]]:
         """The next page of each lane that has one, read side by side."""
-        now, limit = self.services.clock.now, self.settings.poll_limit
-        if below_a_busy_lane:
-            limit = max(1, int(limit * self.settings.lower_share))
+        settings, now = self.settings, self.services.clock.now
+        limit = max(1, int(settings.poll_limit * settings.lower_share)) if below_a_busy_lane else settings.poll_limit
 
         def read(lane: Lane) -> DuePage:
             lane.read_at = now()
@@ -325,16 +301,13 @@ class Poll:
         window = self.services.window
         if window is not None and not (fresh := window.admit_page(fresh, lane, before, switches, self)):
             return True
-        if self.is_backlog(page.entries) and not self.share().begin(lane, page, self):
+        if self.is_backlog(page.entries) and not features.share(self).begin(lane, page, self):
             return True
         # Jobs first: what waited for a seat is a guest in this lane.
         fresh.sort(key=lambda entry: isinstance(entry, DueScope))
-        if self.sharing is None:
-            is_alone = self.claims.work_off(fresh, switches)
-        else:
-            is_alone = self.sharing.work_off(fresh, lane, switches, self.claims)
-        if not is_alone:
-            self.share().meet_winner(lane, before)
+        work_off = self.claims.work_off if self.sharing is None else partial(self.sharing.work_off, lane, self.claims)
+        if not work_off(fresh, switches):
+            features.share(self).meet_winner(lane, before)
         self.claims.after_page(is_last=lane.is_exhausted)
         return True
 
@@ -359,8 +332,3 @@ class Poll:
 
     def is_backlog(self, entries: Sequence[DueEntry]) -> bool:
         return len(entries) >= min(_BACKLOG, self.settings.poll_limit)
-
-    def share(self, part: Part | None = None) -> Sharing:
-        """Who works where, if several pollers are at it."""
-        self.sharing = self.sharing or features.Sharing(self, part)
-        return self.sharing

@@ -41,12 +41,14 @@ def reap(entry: DueJob, services: Services) -> bool:
 
 def _ending(job: Job, services: Services) -> Ending:
     orphan = partial(Ending, job, services=services, is_orphan=True)
+    if job.started_at is None and not is_given_up(job, services.clock.now()):
+        return orphan(REAP_UNSTARTED, values=handed_back_values(job, services))
+    # This reaper's own: it tells its write from a rival's when the response is lost.
+    stamp = f"(reap {make_stamp(services.random_source)})"
     if job.started_at is None:
-        if not is_given_up(job, services.clock.now()):
-            return orphan(REAP_UNSTARTED, values=handed_back_values(job, services))
-        text = f"no handler was reached before the lease expired, again and again ({_stamp(services)})"
+        text = f"no handler was reached before the lease expired, again and again {stamp}"
         return orphan(REAP_DEAD, failure=Failure(error=text, code="undeliverable"))
-    text = f"worker lost: the lease expired before the handler reported an end ({_stamp(services)})"
+    text = f"worker lost: the lease expired before the handler reported an end {stamp}"
     lost = Failure(error=text, code="worker_lost")
     if job.cancel_requested is not None:
         return orphan(REAP_CANCELLED, outcome=Outcome.FAILED, failure=lost)
@@ -56,18 +58,12 @@ def _ending(job: Job, services: Services) -> Ending:
     return orphan(REAP_FAILED, outcome=Outcome.FAILED, failure=lost, failed=True, values=values)
 
 
-def _stamp(services: Services) -> str:
-    """This reaper's own: it tells its write from a rival's when the response is lost."""
-    return f"reap {make_stamp(services.random_source)}"
-
-
 def _log(ending: Ending, services: Services) -> None:
     job, step = ending.job, ending.write.transition
     log = partial(services.telemetry.event, job_id=job.job_id, job_type=job.job_type)
     if step is REAP_UNSTARTED:
         log(Event.JOB_REAPED, started=False, dispatches=job.dispatches)
-    elif ending.end.failed:
-        assert ending.failure is not None
+    elif ending.end.failed and ending.failure is not None:
         log(Event.JOB_REAPED, started=True, worker=job.locked_by)
         log(
             Event.JOB_FAILED,

@@ -61,12 +61,11 @@ def turn_back(handover: Handover, switches: Switches, joining: Sequence[Hooks], 
         # Due at once: the next poll holds it, and the end of the reservation wakes it.
         release(handover, "reserved", services, until=now)
     else:
-        for hooks in joining:
-            reason = hooks.stops_start(handover, services)
-            if reason is not None:
-                release(handover, reason, services, until=now)
-                return True
-        return False
+        reasons = (hooks.stops_start(handover, services) for hooks in joining)
+        reason = next((each for each in reasons if each is not None), None)
+        if reason is not None:
+            release(handover, reason, services, until=now)
+        return reason is not None
     for hooks in joining:
         hooks.never_started(handover, services)
     return True

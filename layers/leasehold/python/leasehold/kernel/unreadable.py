@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leasehold.kernel.errors import RecordUnreadableError, UnknownFormatError
 from leasehold.lean import dataclass
@@ -29,8 +29,7 @@ def report_unreadable(unreadable: Sequence[Unreadable], services: Services) -> N
 _LONGEST_PROBLEM = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
+class Unreadable(NamedTuple):
     """`key` is where it stands in its table, for whoever repairs it."""
 
     key: str
@@ -49,7 +48,7 @@ def read_each[Item](records: Iterable[Record], read: Callable[[Record], Item]) -
         try:
             listed.items.append(read(record))
         except Exception as error:  # whatever a reader says of what nobody meant to write
-            listed.unreadable.append(Unreadable(key=key_text(record), problem=problem_text(error)))
+            listed.unreadable.append(_unreadable(record, error))
     return listed
 
 
@@ -60,16 +59,13 @@ def read_one[Item](record: Record, read: Callable[[Record], Item]) -> Item:
     except UnknownFormatError:
         raise
     except Exception as error:
-        raise RecordUnreadableError(key_text(record), problem_text(error)) from error
+        raise RecordUnreadableError(*_unreadable(record, error)) from error
 
 
-def key_text(record: Record) -> str:
+def _unreadable(record: Record, error: Exception) -> Unreadable:
     """
-    >>> key_text({"PK": "schedule", "SK": "nightly"}), key_text({"id": "0194"})
-    ('schedule nightly', '0194')
+    >>> _unreadable({"PK": "schedule", "SK": "nightly"}, ValueError("no cron"))
+    Unreadable(key='schedule nightly', problem='ValueError: no cron')
     """
-    return " ".join(str(record[name]) for name in ("PK", "SK", "id") if name in record)
-
-
-def problem_text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:_LONGEST_PROBLEM]
+    key = " ".join(str(record[name]) for name in ("PK", "SK", "id") if name in record)
+    return Unreadable(key, f"{type(error).__name__}: {error}"[:_LONGEST_PROBLEM])

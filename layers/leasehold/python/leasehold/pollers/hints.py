@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from leasehold import features
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import shard_of
 from leasehold.kernel.other_entries import FreedScope
@@ -31,7 +32,7 @@ def take_hints(hints: Sequence[Hint], switches: Switches, poll: Poll) -> bool:
         if poll.services.window is not None:
             entries = poll.services.window.admit(entries, switches, poll)
         # Without the lock they are claimed all the same: the index of whoever has it may not show them yet.
-        if poll.is_backlog(entries) and poll.share().take(shard):
+        if poll.is_backlog(entries) and features.share(poll).take(shard):
             poll.claims.at_once.work_off(entries, switches, stop_at_lost_race=False)
             continue
         for entry in entries:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.claim import Claims
     from leasehold.kernel.jobs import DueEntry, DuePage
-    from leasehold.kernel.poll import Lane, Poll
+    from leasehold.kernel.lanes import Lane
+    from leasehold.kernel.poll import Poll
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.table import Record
 
@@ -43,6 +44,12 @@ class Part(NamedTuple):
 
 
 ALONE = Part(0, 1)
+
+
+def share(poll: Poll, part: Part | None = None) -> Sharing:
+    """Who works where, if several pollers are at it."""
+    poll.sharing = poll.sharing or Sharing(poll, part)
+    return poll.sharing
 
 
 class Sharing:
@@ -86,7 +93,7 @@ class Sharing:
         self.left_to_others.add(lane.name)
         return False
 
-    def work_off(self, entries: Sequence[DueEntry], lane: Lane, switches: Switches, claims: Claims) -> bool:
+    def work_off(self, lane: Lane, claims: Claims, entries: Sequence[DueEntry], switches: Switches) -> bool:
         """Whoever has the lock is alone here, and claims as many as may be at once together."""
         entries, lane.is_contended = entries[::-1] if lane.is_contended else entries, False
         if self.has(lane.shard):

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.poll import Lane, Poll
+    from leasehold.kernel.lanes import Lane
+    from leasehold.kernel.poll import Poll
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.registry import Switches
     from leasehold.kernel.services import Services
