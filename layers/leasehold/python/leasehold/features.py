@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.poll import Poll
     from leasehold.kernel.registry import Control
     from leasehold.kernel.table import Table
-    from leasehold.limits.gate import LimitsGate as LimitsGate
+    from leasehold.limits.gate import gate_of as gate_of
     from leasehold.limits.lanes import is_left_to_wakes as is_left_to_wakes
     from leasehold.limits.lines import Lines
     from leasehold.limits.settings import check_limits as check_limits
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "AtOnce": "pollers.at_once",
     "Gathering": "batches.gather",
-    "LimitsGate": "limits.gate",
     "SideBySide": "pollers.hand_overs",
     "audit_of_new_job": "audit.new_jobs",
     "check_limits": "limits.settings",
@@ -73,6 +72,7 @@ _HOMES = {
     "enqueue_debounced": "debounce.burst",
     "entry_of_new_job": "audit.new_jobs",
     "filled": "templates.model",
+    "gate_of": "limits.gate",
     "insert_recorded": "audit.new_jobs",
     "is_left_to_wakes": "limits.lanes",
     "parse_webhook": "webhooks.address",

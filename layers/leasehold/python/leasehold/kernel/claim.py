@@ -41,16 +41,13 @@ UNDER_WAY = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One try to take a lease: however often it has to be asked for, it is the same write with the same token.
-
-    admitted: what joins it, if anything does.
-    """
+    """One try to take a lease: however often it has to be asked for, it is the same write with the same token."""
 
     entry: DueJob
     job_type: JobType
     handover: Handover
     write: Write
-    admitted: Admitted | None = None
+    admitted: Admitted | None = None  # what joins it, if anything does
 
 
 class Claims:
@@ -61,7 +58,7 @@ class Claims:
         self.services = poll.services
         self.hand_overs = HandOvers(poll)
         # Opened for the first entry that needs it: a plain job passes by, and nothing is imported for it.
-        self.opened_gate: LimitsGate | None = None
+        self.gate: LimitsGate | None = None
 
     def work_off(self, entries: Sequence[DueEntry], switches: Switches) -> bool:
         """Handle these, as far as no other poller is quicker with one of them: then False."""
@@ -89,7 +86,7 @@ class Claims:
                 case DueJob():
                     self.offer(entry, switches)
                 case DueScope() | FreedScope():
-                    self.gate.visit(entry, switches)
+                    features.gate_of(self.poll).visit(entry, switches)
                 case DueItem():
                     features.tend(entry, self.poll)
                 case DueUnreadable():
@@ -111,8 +108,8 @@ class Claims:
     def after_page(self, *, is_last: bool) -> None:
         """`is_last`: its lane has no more."""
         self.hand_overs.send_gathered(is_last=is_last)
-        if self.opened_gate is not None:
-            self.opened_gate.after_page()
+        if self.gate is not None:
+            self.gate.after_page()
 
     # --- a job that waits
 
@@ -123,7 +120,7 @@ class Claims:
         if self.is_plain(entry, switches):
             self.claim(entry)
         else:
-            self.gate.offer(entry, switches)
+            features.gate_of(self.poll).offer(entry, switches)
 
     def is_plain(self, entry: DueJob, switches: Switches) -> bool:
         """Whether nothing but its own condition decides about its claim. Of most types the gate is not even asked."""
@@ -133,17 +130,10 @@ class Claims:
             job_type is not None
             and not (job_type.is_limited or job_type.breaker)
             and registry.concurrency is None
-            and name not in switches.pauses
-            and name not in switches.reservations
+            and not (name in switches.pauses or name in switches.reservations)
             and self.poll.poller.policy is None
         )
-        return entry.status.is_waiting and (is_free or not self.gate.concerns(entry, switches))
-
-    @property
-    def gate(self) -> LimitsGate:
-        if self.opened_gate is None:
-            self.opened_gate = features.LimitsGate(self.poll)
-        return self.opened_gate
+        return entry.status.is_waiting and (is_free or not features.gate_of(self.poll).concerns(entry, switches))
 
     @cached_property
     def at_once(self) -> AtOnce:
@@ -190,10 +180,9 @@ class Claims:
         """The job is not what the index showed: another was faster, or it is too late for it."""
         from leasehold.kernel.release import expire_if_too_late
 
-        if expire_if_too_late(refused.current, self.services):
-            self.poll.report.expired += 1
-        else:
-            self.poll.report.lost_races += 1
+        is_too_late = expire_if_too_late(refused.current, self.services)
+        self.poll.report.expired += is_too_late
+        self.poll.report.lost_races += not is_too_late
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,8 +190,8 @@ class Poll:
                 if self.sharing is not None:
                     closing.callback(self.sharing.give_up)
                 closing.callback(self.claims.hand_overs.wait)
-                if self.claims.opened_gate is not None:
-                    closing.callback(self.claims.opened_gate.close)
+                if self.claims.gate is not None:
+                    closing.callback(self.claims.gate.close)
 
     def may_go_on(self) -> bool:
         if self.should_stop is not None and (reason := self.should_stop()) is not None:
@@ -225,7 +225,7 @@ class Poll:
                     if is_busy_above and not self.report.goes_on:
                         return ()
         # Whoever waited for a seat is served a page at a time: what falls due meanwhile has its turn in between.
-        gate = self.claims.opened_gate
+        gate = self.claims.gate
         if (gate is None or not gate.go_on()) and len(self.seen) == seen_before:
             return None
         if self.report.moved_elsewhere != moved_before:

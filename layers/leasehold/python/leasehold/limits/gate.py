@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 _TRIES = 3
 
 
+def gate_of(poll: Poll) -> LimitsGate:
+    """The one that this poll has opened, or does now."""
+    poll.claims.gate = poll.claims.gate or LimitsGate(poll)
+    return poll.claims.gate
+
+
 class LimitsGate:
     def __init__(self, poll: Poll) -> None:
         self.poll = poll

@@ -22,7 +22,7 @@ def take_hints(hints: Sequence[Hint], switches: Switches, poll: Poll) -> bool:
     now = poll.services.clock.now()
     scopes = [hint for hint in hints if not isinstance(hint, DueJob)]
     if scopes:
-        poll.claims.gate.take(scopes, switches)
+        features.gate_of(poll).take(scopes, switches)
     if switches.halt is not None:
         return False
     due = [hint for hint in hints if isinstance(hint, DueJob) and hint.due.at <= now]
@@ -41,4 +41,4 @@ def take_hints(hints: Sequence[Hint], switches: Switches, poll: Poll) -> bool:
             poll.claims.handle_once(entry, switches)
     poll.claims.after_page(is_last=True)
     # A freed seat makes nothing else due.
-    return any(not isinstance(hint, FreedScope) for hint in hints) or poll.claims.gate.is_open
+    return any(not isinstance(hint, FreedScope) for hint in hints) or features.gate_of(poll).is_open
