@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import fields
 from enum import Enum
 from pathlib import Path
 
 import leasehold
+from leasehold.bulk import sdk
 from leasehold.bulk.sdk import BulkVerbs
 from leasehold.operate.verbs import QueueVerbs
 from leasehold.testing import LeaseholdTest
@@ -69,7 +71,8 @@ def _function(value: object) -> object:
 
 def _signature(function: object) -> str:
     given = inspect.signature(function)  # type: ignore[arg-type]
-    shown = [each for name, each in given.parameters.items() if name not in ("self", "cls")]
+    every = [named for each in given.parameters.values() for named in _unpacked(each)]
+    shown = [each for each in every if each.name not in ("self", "cls")]
     text = str(
         given.replace(
             parameters=[each.replace(annotation=inspect.Parameter.empty) for each in shown],
@@ -78,6 +81,17 @@ def _signature(function: object) -> str:
     )
     shown_enums = re.sub(r"<(\w+)\.(\w+): [^>]*>", r"\1.\2", text)
     return re.sub(r"<[^()]*>? at 0x[0-9a-f]+>", "...", shown_enums).replace(" = ", "=")
+
+
+def _unpacked(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """Options that a function takes together, one by one; what each is by default, `NewJob` says."""
+    together = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
+    options = getattr(sdk, together[1], None) if together else None
+    if options is None:
+        return [parameter]
+    by_default = {each.name: each.default for each in fields(leasehold.NewJob)}
+    names = [name for name in by_default if name in options.__annotations__]
+    return [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=by_default[name]) for name in names]
 
 
 def _described(value: object) -> list[str]:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from leasehold.bulk.sdk import BulkVerbs
 from leasehold.features import Store
 from leasehold.kernel.enqueue import NewJob, OnDuplicate, enqueue
-from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.services import Services
 from leasehold.operate.verbs import QueueVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime, timedelta
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from leasehold.bulk.sdk import EnqueueOptions
     from leasehold.direct_runs.run import Caller
-    from leasehold.kernel.dedup import DedupWindow
     from leasehold.kernel.enqueue import Enqueued
-    from leasehold.kernel.keys import Priority, PriorityName
     from leasehold.kernel.payload import Json
-    from leasehold.kernel.retry import RetryPolicy
     from leasehold.schemas.payload_models import PayloadModel, TypedPayload
     from leasehold.telemetry import Telemetry
 
@@ -82,25 +78,12 @@ class Queue(QueueVerbs, BulkVerbs):
         job: str | TypedPayload | None = None,
         payload: Json | PayloadModel = None,
         *,
-        run_at: datetime | None = None,
-        run_in: timedelta | None = None,
-        start_by: datetime | None = None,
-        dedup_key: str | None = None,
-        dedup_window: DedupWindow | None = None,
-        debounce: timedelta | None = None,
-        max_wait: timedelta | None = None,
         on_duplicate: OnDuplicate | str = OnDuplicate.RETURN_EXISTING,
-        priority: Priority | PriorityName | int | None = None,
-        max_attempts: int | None = None,
-        created_by: str = SYSTEM,
-        retry_of: str | None = None,
-        concurrency_key: str | None = None,
-        trace: str | None = None,
-        template: str | None = None,
-        retry: RetryPolicy | None = None,
-        webhook: str | None = None,
+        **options: Unpack[EnqueueOptions],
     ) -> Enqueued:
         """Put a job into the queue. Once this returns, the job will end, whatever crashes on the way.
+
+        Its options are those of `NewJob`, and what becomes of a job whose dedup key is held (`on_duplicate`).
 
         template: take job type, payload and options from it. What is passed here wins; of the payload, key by key at
             the top level only. The job keeps a copy: it does not change with the template.
@@ -119,24 +102,4 @@ class Queue(QueueVerbs, BulkVerbs):
         ... )
         Enqueued(job_id='01a1de8a-…', created=True, replaced=None)
         """
-        wanted = NewJob(
-            job=job,
-            payload=payload,
-            run_at=run_at,
-            run_in=run_in,
-            start_by=start_by,
-            dedup_key=dedup_key,
-            dedup_window=dedup_window,
-            debounce=debounce,
-            max_wait=max_wait,
-            priority=priority,
-            max_attempts=max_attempts,
-            created_by=created_by,
-            retry_of=retry_of,
-            concurrency_key=concurrency_key,
-            trace=trace,
-            template=template,
-            retry=retry,
-            webhook=webhook,
-        )
-        return enqueue(wanted, self._services, on_duplicate=on_duplicate)
+        return enqueue(NewJob(job=job, payload=payload, **options), self._services, on_duplicate=on_duplicate)

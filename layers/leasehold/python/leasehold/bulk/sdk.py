@@ -40,6 +40,13 @@ class JobOptions(TypedDict, total=False):
     webhook: str | None
 
 
+class EnqueueOptions(JobOptions, total=False):
+    """Those of `Queue.enqueue` and of `NewJob`: a burst of calls is no job of a handler's or of a transaction's own."""
+
+    debounce: timedelta | None
+    max_wait: timedelta | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactEnqueue:
     """A job as items for the caller's own TransactWriteItems. The job exists once that transaction commits."""
