@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.keys import EPOCH, LATEST
+from leasehold.kernel.partitions import of_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ _PAGE = 1000
 
 def stored_jobs(services: Services) -> list[Job]:
     """Users' jobs of all types, by their date."""
-    partitions = services.deployment.registry().partitions()
+    partitions = of_jobs(services.deployment.registry())
     return sorted((job for each in partitions for job in _in(each, services)), key=lambda job: job.key.sk)
 
 

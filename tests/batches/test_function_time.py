@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from leasehold.batches.execute import starts_together
 from leasehold.batches.model import Batch
+from leasehold.job_folders.folder import function_timeout
 from leasehold.kernel.job_type import LONGEST_INVOCATION, START_AND_RESERVE, JobType
 from leasehold.runtime import worker
 from leasehold.runtime.handler import BaseJobHandler
@@ -50,11 +52,11 @@ def test_a_timeout_of_a_second_at_128_mb_leaves_the_handler_its_second(monkeypat
     test.queue.enqueue("quick", {})
     test.drain()
 
-    left = job_type.function_timeout - START_CPU / SHARE
+    left = function_timeout(job_type) - START_CPU / SHARE
     Worker(test.services, {"quick": Handler}, worker_id="w").run(handed[0], remaining=left)
 
     assert limits == [SECOND]
-    assert job_type.function_timeout == SECOND + START_AND_RESERVE
+    assert function_timeout(job_type) == SECOND + START_AND_RESERVE
     assert START_CPU / SHARE < START_AND_RESERVE - RESERVE
 
 
@@ -62,7 +64,7 @@ def test_a_batch_has_the_time_of_its_jobs_as_far_as_an_invocation_lasts() -> Non
     short = JobType(name="short", timeout=timedelta(seconds=30), batch=Batch(size=10))
     long = JobType(name="long", timeout=timedelta(minutes=5), batch=Batch(size=10))
 
-    assert (short.longest_run, short.starts_together) == (timedelta(minutes=5), True)
+    assert (short.longest_run, starts_together(short)) == (timedelta(minutes=5), True)
     assert short.full_lease > short.longest_run
-    assert (long.function_timeout, long.starts_together) == (LONGEST_INVOCATION, False)
+    assert (function_timeout(long), starts_together(long)) == (LONGEST_INVOCATION, False)
     assert long.longest_run == LONGEST_INVOCATION - START_AND_RESERVE

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Queue, Worker
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.registry import Switches
+from leasehold.kernel.type_options import type_scope
 from leasehold.testing import FakeClock
 from tests.concurrency.race import at_once
 from tests.real_queue import RealQueue
@@ -166,4 +167,4 @@ def test_no_job_of_a_limited_type_runs_beside_a_direct_run_even_if_nobody_knows_
     ended = [deployed.job(job_id) for job_id in jobs]
     assert {(job.status, len(job.runs)) for job in ended} == {(JobStatus.COMPLETED, 1)}
     assert deployed.services.store.control.switches().reservations == {}
-    assert deployed.services.store.lines.scope(TYPE.scope).seats == {}
+    assert deployed.services.store.lines.scope(type_scope(TYPE.name)).seats == {}

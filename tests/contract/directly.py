@@ -11,6 +11,7 @@ from leasehold.direct_runs.next_slot import NextSlot
 from leasehold.features import Store
 from leasehold.kernel.execute import Attempt, Executor
 from leasehold.kernel.services import Services
+from leasehold.kernel.type_options import type_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,4 +96,4 @@ def started(world: World, handover: Handover) -> Attempt:
 def what_is_taken(world: World, job_type: str) -> tuple[bool, list[int]]:
     """Whether the type is reserved, and its taken seats."""
     is_reserved = job_type in world.store.control.switches().reservations
-    return is_reserved, sorted(world.store.lines.scope(world.types[job_type].scope).seats)
+    return is_reserved, sorted(world.store.lines.scope(type_scope(job_type)).seats)

@@ -9,6 +9,7 @@ import pytest
 
 from leasehold import Day, JobStatus, NonRetryableError, Within
 from leasehold.kernel import keys, partitions
+from leasehold.kernel.dedup import retire_dedup_record
 from leasehold.kernel.errors import DuplicateJobError
 from leasehold.kernel.job import DedupRef
 from leasehold.kernel.table import Delete
@@ -117,7 +118,7 @@ def test_the_end_of_an_old_job_does_not_let_the_record_of_a_new_one_expire(world
     new = enqueue(world, on_duplicate="replace").job_id
     record = record_of(world, new)
 
-    world.store.dedups.retire(world.job(old).dedup, world.job(old), 1)  # type: ignore[arg-type]
+    retire_dedup_record(world.job(old), 1, world.services)
 
     assert record_of(world, new) == record
 

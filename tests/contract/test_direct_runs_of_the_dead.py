@@ -10,6 +10,7 @@ import pytest
 
 from leasehold import JobStatus, JobType
 from leasehold.direct_runs.model import DirectRun, DirectRunLostError, DirectRunTimeoutError
+from leasehold.kernel.type_options import type_scope
 from leasehold.limits.seating import SeatHooks
 from leasehold.telemetry import Event
 from tests.contract.directly import DirectRunner, started, what_is_taken
@@ -41,7 +42,7 @@ def test_what_a_caller_took_that_died_is_free_when_its_time_is_over_and_no_soone
 
     # The scope was to be looked at then, so that is when they start.
     assert world.work() == ["completed", "completed"]
-    assert world.store.lines.scope(world.types[job_type].scope).seats == {}
+    assert world.store.lines.scope(type_scope(job_type)).seats == {}
 
 
 @BOTH

@@ -10,7 +10,7 @@ import pytest
 from leasehold import JobStatus, Priority, Registry
 from leasehold.kernel import keys
 from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobNotFoundError, WrongStateError
-from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
+from leasehold.kernel.keys import JobPartition, make_job_id, partition_of
 from leasehold.kernel.table import Update
 from leasehold.limits.lanes import hold_lane
 from leasehold.limits.model import group_scope
@@ -96,8 +96,8 @@ def test_jobs_of_different_shards_have_no_common_order_and_the_error_says_so(lin
     line.world.operator.publish(Registry(types=line.world.types, shards=2))
     line.enqueue("abcdefgh")
     first = line.ids["a"]
-    shards = shard_of(first), 1 - shard_of(first)  # type: ignore[arg-type]
-    other = next(name for name in "bcdefgh" if shard_of(line.ids[name]) != shards[0])  # type: ignore[arg-type]
+    shards = partition_of(first).shard, 1 - partition_of(first).shard  # type: ignore[arg-type]
+    other = next(name for name in "bcdefgh" if partition_of(line.ids[name]).shard != shards[0])  # type: ignore[arg-type]
 
     words = f"no common order: they are on the shards {shards[0]} and {shards[1]}"
     unchanged_by(line, lambda: line.move("a", after=other), NoCommonOrderError, words)

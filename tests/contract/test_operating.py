@@ -9,7 +9,7 @@ import pytest
 
 from leasehold import JobStatus, NonRetryableError, Priority, Registry, trace_context
 from leasehold.kernel.errors import InvalidJobIdError, JobNotFoundError, WrongStateError
-from leasehold.kernel.keys import JobPartition, make_job_id, shard_of
+from leasehold.kernel.keys import JobPartition, make_job_id, partition_of
 from leasehold.operate.dead_letters import DeadLetters
 from leasehold.operate.verbs import WaitTimeoutError
 
@@ -248,5 +248,5 @@ def test_a_deployment_with_fewer_shards_keeps_those_that_there_were_and_their_jo
     world.operator.publish(Registry(types=world.types, shards=1))
 
     assert world.services.deployment.registry().shards == 3
-    assert {shard_of(job_id) for job_id in jobs} == {0, 1, 2}
+    assert {partition_of(job_id).shard for job_id in jobs} == {0, 1, 2}
     assert world.work() == ["completed"] * 30

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold import JobType, Priority, Worker
 from leasehold.circuit_breaker.circuits import circuit_key, circuit_of_type
-from leasehold.kernel.partitions import awakened
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.services import Services
 from leasehold.kernel.type_options import type_scope
+from leasehold.limits.scopes import awakened
 from leasehold.telemetry import Event
 from leasehold.testing import SeededRandomSource
 from tests.contract.circuits import (

@@ -10,7 +10,7 @@ import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
 from leasehold.kernel.errors import InvalidJobTypeError, StoreError, WrongStateError
-from leasehold.kernel.keys import SYSTEM_CODE, code_of
+from leasehold.kernel.keys import SYSTEM_CODE, partition_of
 from leasehold.kernel.type_options import DELIVERY, OnFull
 from leasehold.operate.purge import purge
 from leasehold.telemetry import Event
@@ -336,7 +336,7 @@ def test_an_operator_can_hold_deliveries_back_and_have_one_sent_again(world: Wor
     again = world.queue.retry(delivery.delivery_id, reason="they lost it")
 
     assert world.work() == ["completed"]
-    assert code_of(again.job_id) == SYSTEM_CODE
+    assert partition_of(again.job_id).code == SYSTEM_CODE
     assert world.told[0] == world.told[1]
 
 

@@ -85,7 +85,7 @@ def leased(job_type: str, count: int, now: datetime) -> Iterator[str]:
         locked_at=now,
         lock_expires_at=until,
         started_at=now,
-        due=job.due.moved_to(until),
+        due=job.due._replace(at=until),
     )
     return stamped(running, count)
 

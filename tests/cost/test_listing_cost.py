@@ -59,7 +59,7 @@ def failed(job_type: str, count: int, clock: FakeClock) -> Iterator[str]:
     at = clock.now() - timedelta(hours=2)
     job: Job = crowd.waiting(job_type, at, at)
     assert job.due is not None
-    later = job.due.moved_to(clock.now() + timedelta(minutes=10))
+    later = job.due._replace(at=clock.now() + timedelta(minutes=10))
     return crowd.stamped(replace(job, status=JobStatus.FAILED, attempts=1, due=later), count)
 
 

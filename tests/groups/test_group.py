@@ -20,7 +20,7 @@ from leasehold.groups.model import (
 )
 from leasehold.kernel.errors import InvalidKeyError
 from leasehold.kernel.job import Job, Outcome, Run
-from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id, scheduled_for_of, shard_of
+from leasehold.kernel.keys import Due, JobPartition, Priority, make_job_id, partition_of, scheduled_for_of
 from leasehold.kernel.transitions import ENDED, JobStatus
 
 AT = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
@@ -62,7 +62,7 @@ def test_a_member_s_id_says_when_its_group_was_made_and_where_it_is():
 
     assert len(set(ids)) == 12
     assert {scheduled_for_of(job_id) for job_id in ids} == {AT}
-    assert [shard_of(job_id) for job_id in ids] == [0, 1, 2] * 4
+    assert [partition_of(job_id).shard for job_id in ids] == [0, 1, 2] * 4
     assert ids == [GROUP.member_id(number) for number in range(12)]
 
 
@@ -141,7 +141,7 @@ def test_only_a_group_with_a_callback_that_has_ended_has_made_one():
     assert GROUP.finished(AT).callback_job_id is None
     made = calling.finished(AT).callback_job_id
     assert made is not None
-    assert (scheduled_for_of(made), shard_of(made)) == (AT, 0)
+    assert (scheduled_for_of(made), partition_of(made).shard) == (AT, 0)
 
 
 @pytest.mark.parametrize("good", ["a", "Import-2026.11_15:eu", "0", "x" * 64])

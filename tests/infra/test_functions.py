@@ -14,6 +14,7 @@ from aws_cdk.assertions import Match, Template
 from app import job_folders
 from infra.environments import ENVIRONMENTS, Environment, environment_named
 from leasehold.cdk import JobQueue
+from leasehold.job_folders.folder import function_timeout
 from tests.infra.cloudformation import Resolver
 from tests.infra.synthesised import CONTEXT, WITHOUT_BUNDLING, synthesised, template_of
 
@@ -121,7 +122,7 @@ def test_an_asynchronous_event_is_never_tried_again_and_never_outlives_its_lease
 def test_a_handler_has_what_its_folder_says(stage: Environment) -> None:
     for folder in job_folders(stage):
         function = function_of(stage.name, f"job-{folder.name}")
-        assert function["Timeout"] == folder.job_type.function_timeout.total_seconds()
+        assert function["Timeout"] == function_timeout(folder.job_type).total_seconds()
         assert function["MemorySize"] == folder.memory_mb
         assert function.get("ReservedConcurrentExecutions") == folder.reserved_concurrency
 

@@ -74,7 +74,7 @@ def test_the_keys_before_and_after_a_place_are_those_of_the_same_time_with_anoth
 
 def test_moving_an_entry_keeps_its_place_among_equals():
     due = Due(NOW, position_at(NOW), "x")
-    moved = due.moved_to(NOW + timedelta(minutes=1))
+    moved = due._replace(at=NOW + timedelta(minutes=1))
 
     assert (moved.position, moved.item_id) == (due.position, due.item_id)
     assert moved.key != due.key

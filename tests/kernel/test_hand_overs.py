@@ -10,7 +10,7 @@ import pytest
 from leasehold.batches.model import Batch
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import shard_of
+from leasehold.kernel.keys import partition_of
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
@@ -155,7 +155,7 @@ def test_whoever_shares_a_backlog_comes_to_the_shard_of_one_who_never_came():
             super().dispatch(handover, function)
             while self.late is None and len(self.taken) > 40:
                 job_id = world.queue.enqueue("plain").job_id
-                self.late = job_id if shard_of(job_id) == 1 else None
+                self.late = job_id if partition_of(job_id).shard == 1 else None
 
     platform = Platform(world, 0.2)
     Poller(world.services, platform, worker_id="tick").poll(part=Part(0, 2))
@@ -171,7 +171,7 @@ def test_a_poller_of_a_part_begins_at_its_own_shards_and_goes_on_with_the_others
     platform = Slow(world, 0)
     Poller(world.services, platform, worker_id="tick").poll(part=part)
     assert len(platform.taken) == 16
-    shards = [shard_of(each.job_id) for each in platform.taken]
+    shards = [partition_of(each.job_id).shard for each in platform.taken]
     assert list(dict.fromkeys(shards)) == order
 
 

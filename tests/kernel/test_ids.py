@@ -18,7 +18,6 @@ from leasehold.kernel.keys import (
     RANDOM_BITS,
     SYSTEM_CODE,
     JobPartition,
-    code_of,
     derive_job_id,
     job_id_at,
     key_of,
@@ -26,7 +25,6 @@ from leasehold.kernel.keys import (
     parse_job_id,
     partition_of,
     scheduled_for_of,
-    shard_of,
     to_text,
     type_code,
 )
@@ -42,7 +40,7 @@ def test_an_id_gives_back_what_it_was_made_from(scheduled_for, partition, bits):
     job_id = make_job_id(scheduled_for, partition, bits)
 
     assert scheduled_for_of(job_id) == scheduled_for
-    assert (code_of(job_id), shard_of(job_id)) == partition == partition_of(job_id)
+    assert partition_of(job_id) == partition
     whole = uuid.UUID(job_id).int
     assert (whole >> 60 & 0b11) << 48 | whole & ((1 << 48) - 1) == bits
 
@@ -70,8 +68,8 @@ def test_no_partition_of_the_systems_is_like_one_of_users(partition):
 
 @given(job_ids, st.integers(0, SYSTEM_CODE))
 def test_a_pattern_of_iam_picks_the_ids_of_one_code(job_id, code):
-    assert fnmatchcase(job_id, id_pattern(code_of(job_id)))
-    assert fnmatchcase(job_id, id_pattern(code)) == (code == code_of(job_id))
+    assert fnmatchcase(job_id, id_pattern(partition_of(job_id).code))
+    assert fnmatchcase(job_id, id_pattern(code)) == (code == partition_of(job_id).code)
 
 
 @given(job_ids, job_ids)

@@ -9,6 +9,7 @@ import pytest
 
 from leasehold.batches.model import Batch
 from leasehold.circuit_breaker.model import CircuitBreaker
+from leasehold.job_folders.folder import function_timeout
 from leasehold.kernel.enqueue import parse_words
 from leasehold.kernel.errors import LeaseholdError, NonRetryableError
 from leasehold.kernel.job import Outcome, Run, appended, run_error
@@ -157,6 +158,6 @@ def test_a_type_that_says_nothing_has_the_defaults_of_the_pages() -> None:
 
 def test_an_invocation_has_ten_seconds_more_than_its_run_and_at_most_a_quarter_of_an_hour() -> None:
     def invocation(**seconds: int) -> float:
-        return JobType(name="timed", timeout=timedelta(**seconds)).function_timeout.total_seconds()
+        return function_timeout(JobType(name="timed", timeout=timedelta(**seconds))).total_seconds()
 
     assert (invocation(seconds=60), invocation(minutes=15)) == (70, 900)

@@ -28,12 +28,15 @@ from leasehold import (
 from leasehold.admin import job_documents
 from leasehold.audit.records import fits
 from leasehold.aws.handovers import handovers_in
+from leasehold.batches.execute import starts_together
 from leasehold.batches.model import Batch
+from leasehold.job_folders.folder import function_timeout
 from leasehold.kernel import errors, job, keys, lanes, partitions, payload, payload_forms, retry, table, times
 from leasehold.kernel.hooks import NOTHING, Hooks
 from leasehold.kernel.ports import SystemRandomSource
 from leasehold.kernel.type_options import parse_attempts, parse_key
 from leasehold.limits import lanes as held
+from leasehold.limits import scopes
 from leasehold.limits.model import Places, key_of_scope, type_of_scope, weight_of
 from leasehold.pollers import sharing
 from leasehold.pollers.sharing import Part
@@ -118,7 +121,7 @@ def options() -> Iterator[str]:  # noqa: PLR0912  a table, row by row
     yield _line("two with one code, not isolated", lambda: len(Registry(types=same, isolate_types=False).types))
     for batch, timeout in ((None, 60), (10, 60), (14, 60), (15, 60), (100, 60), (10, 89), (10, 90), (2, 890), (2, 900)):
         a = JobType(name="a", timeout=timeout * SECOND, batch=Batch(size=batch) if batch else None)
-        figures = (a.starts_together, a.longest_run, a.function_timeout, a.full_lease, a.lease_length)
+        figures = (starts_together(a), a.longest_run, function_timeout(a), a.full_lease, a.lease_length)
         yield f"batch {batch}, timeout {timeout}: {', '.join(map(str, figures))}"
 
 
@@ -196,19 +199,19 @@ def values() -> Iterator[str]:  # noqa: PLR0912
         yield _line(f"due {due_key}", lambda each=due_key: keys.Due.parse(each))
     due = keys.Due.parse("2026-01-01T00:00:01.000Z#0mj#x#2")
     owing = due.owing_since(START)
-    yield f"owing: {owing.key}, then {owing.afterwards}; {due.afterwards}; {due.moved_to(START).key}"
+    yield f"owing: {owing.key}, then {owing.afterwards}; {due.afterwards}; {due._replace(at=START).key}"
     yield f"positions: {keys.position_at(START)} {keys.to_digits(0, 3)} {keys.to_digits(35, 3)} {keys.to_digits(36, 3)}"
     for shards in (1, 3):
         yield f"lanes of {shards}: {lanes.lanes_by_priority(shards)}, {lanes.service_lanes(shards)}"
         yield f"services: {[lanes.service_lane(each, shards) for each in ('a', 'b', 'c')]}"
     for lane in ("1#0", "hold#1#sync#a", "hold#0#sync"):
         yield f"{lane}: {held.queue_of_lane(lane)} {lanes.is_hold_lane(lane)} {held.type_of_queue('sync#a')}"
-    mark = partitions.mark_of(START, "0000000a")
+    mark = scopes.mark_of(START, "0000000a")
     yield f"mark: {mark} {held.creation_of(mark)} {held.creation_of('0mjuohs00')} {lanes.numbered(mark, 3)}"
     for at in (START, START + SECOND):
-        entry = partitions.due_at("type:a", at, START, "0000000a", 2)
+        entry = scopes.due_at("type:a", at, START, "0000000a", 2)
         yield f"due at: {entry}, asked for {held.is_asked_for(str(entry['due_key']))}"
-    yield f"awakened: {partitions.awakened('type:a', START, '0000000a', 2)}"
+    yield f"awakened: {scopes.awakened('type:a', START, '0000000a', 2)}"
     for scope in ("all", "type:a", "key:a:b", "rate:a", "rate:a:b", "resource:x", "own:x", "key:a"):
         yield f"{scope}: {type_of_scope(scope)} {key_of_scope(scope)} {partitions.scope_partition(scope)}"
     registry = Registry(types={"a": JobType(name="a", weight=3, weights={"k": 2})})

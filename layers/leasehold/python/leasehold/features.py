@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from leasehold.limits.gate import gate_of as gate_of
     from leasehold.limits.lanes import is_left_to_wakes as is_left_to_wakes
     from leasehold.limits.lines import Lines
+    from leasehold.limits.scopes import awakened as awakened
     from leasehold.limits.settings import check_limits as check_limits
     from leasehold.limits.settings import check_shared_limits as check_shared_limits
     from leasehold.operate.dead_letters import DeadLetters
     from leasehold.operate.failure_report import report_failure as report_failure
     from leasehold.operate.listings import Listings
+    from leasehold.operate.registration import refuse_shared_codes as refuse_shared_codes
     from leasehold.pollers.at_once import AtOnce as AtOnce
     from leasehold.pollers.hand_overs import SideBySide as SideBySide
     from leasehold.pollers.hints import take_hints as take_hints
@@ -62,6 +64,7 @@ _HOMES = {
     "Gathering": "batches.gather",
     "SideBySide": "pollers.hand_overs",
     "audit_of_new_job": "audit.new_jobs",
+    "awakened": "limits.scopes",
     "check_limits": "limits.settings",
     "check_payload": "schemas.check",
     "check_shared_limits": "limits.settings",
@@ -77,6 +80,7 @@ _HOMES = {
     "is_left_to_wakes": "limits.lanes",
     "parse_webhook": "webhooks.address",
     "ready_for_batches": "batches.gather",
+    "refuse_shared_codes": "operate.registration",
     "report_failure": "operate.failure_report",
     "reservation_of": "direct_runs.records",
     "resolve_model": "schemas.payload_models",

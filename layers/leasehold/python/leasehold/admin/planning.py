@@ -206,7 +206,7 @@ _TRIED_AGAIN_WITHIN = timedelta(hours=1)
 
 def _table_partitions(wanted: JobFilter, registry: Registry) -> list[str]:
     # The system's own jobs have a partition of their own, where no listing of others meets them.
-    return registry.partitions(*([] if wanted.job_type is None else [wanted.job_type]))
+    return partitions.of_jobs(registry, *([] if wanted.job_type is None else [wanted.job_type]))
 
 
 def _ended_partitions(wanted: JobFilter, registry: Registry) -> list[str]:

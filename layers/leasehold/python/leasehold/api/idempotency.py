@@ -13,7 +13,7 @@ from leasehold.kernel.enqueue import Enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.records import Codec
-from leasehold.kernel.table import AnyOf, Equals, Missing, NotAfter, Put, Update, request_token
+from leasehold.kernel.table import JOBS, AnyOf, Equals, Key, Missing, NotAfter, Put, Update, request_token
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -103,13 +103,13 @@ class Requests:
         self._table = table
 
     def get(self, name: str, now: datetime) -> RequestRecord | None:
-        record = self._table.get(partitions.request(name))
+        record = self._table.get(_key(name))
         found = _record_of(name, record) if record else None
         return found if found and found.until > now else None
 
     def take(self, wanted: RequestRecord, now: datetime) -> RequestRecord:
         """Write it where there is none, or one whose time is over; else the one that stands there."""
-        key = partitions.request(wanted.name)
+        key = _key(wanted.name)
         vacant = AnyOf((Missing("PK"), NotAfter("until", to_text(now))))
         record: Record = {**_CODEC.record(wanted), "expires_at": int(wanted.until.timestamp())}
         current = partitions.refusal(self._table, Put(key=key, record=record, conditions=(vacant,)))
@@ -119,7 +119,7 @@ class Requests:
     def answer(self, made: RequestRecord, answer: str) -> None:
         """Keep what the caller is told; somebody who asked the same at the same time may have been quicker."""
         guards = (Equals("made_id", made.made_id), Missing("answer"))
-        kept = Update(key=partitions.request(made.name), conditions=guards, sets={"answer": answer})
+        kept = Update(key=_key(made.name), conditions=guards, sets={"answer": answer})
         partitions.refusal(self._table, kept)
 
 
@@ -128,3 +128,7 @@ _CODEC = Codec(RequestRecord, {}, without={"name"})
 
 def _record_of(name: str, record: Record) -> RequestRecord:
     return RequestRecord(name=name, **_CODEC.values(record))
+
+
+def _key(name: str) -> Key:
+    return Key(JOBS, (f"{partitions.REQUEST}#{name}", "-"))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.errors import LeaseLostError, StoreError
 from leasehold.kernel.execute import Attempt, Execution
+from leasehold.kernel.job_type import LONGEST_INVOCATION, START_AND_RESERVE
 from leasehold.kernel.payload import encode_result
 from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.release import release
@@ -74,7 +75,7 @@ class BatchExecutor:
     def _never_started(self, handovers: Sequence[Handover]) -> list[tuple[Handover, Job]]:
         """Those that may start together, with their jobs as they are; none where that would be one alone."""
         jobs = self.services.store.jobs
-        if not self.job_type.starts_together or len(handovers) < 2 or jobs.refused_batches is not None:
+        if not starts_together(self.job_type) or len(handovers) < 2 or jobs.refused_batches is not None:
             return []
         found, _ = self.services.store.listings.look_up([each.job_id for each in handovers])
         together = [
@@ -223,3 +224,9 @@ def _started(job: Job, write: Write) -> Job:
         dispatches=0,
         undelivered_since=None,
     )
+
+
+def starts_together(job_type: JobType) -> bool:
+    """Whether an invocation has the time for every job of a batch; else each starts when its turn comes."""
+    batch = job_type.batch
+    return batch is not None and job_type.timeout * batch.size + START_AND_RESERVE <= LONGEST_INVOCATION

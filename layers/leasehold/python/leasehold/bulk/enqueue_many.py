@@ -23,7 +23,6 @@ from leasehold.kernel.enqueue import (
     inserted,
     log_enqueued,
     request_of,
-    sent_by,
     write,
 )
 from leasehold.kernel.errors import InvalidOptionError, LeaseholdError, StoreError, StoreUnavailableError
@@ -236,7 +235,7 @@ def enqueue_changes(request: JobRequest, services: Services) -> tuple[JobId, lis
     """What makes the job, as changes for a caller's own transaction; it is cancelled where the dedup key is taken."""
     services.deployment.refuse_if_halted()
     with span("create", request.job_type, parent=request.trace) as creating:
-        drafted = draft(sent_by(creating.trace, request), services)
+        drafted = draft(request, services, trace=creating.trace)
         creating.note(job_id=drafted.job.job_id)
     if drafted.burst is not None:
         raise InvalidOptionError(

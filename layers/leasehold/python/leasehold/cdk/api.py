@@ -18,6 +18,7 @@ from leasehold.cdk.api_rights import api_statements, direct_runner_statements, t
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.direct_runs.model import BEGINS_WITHIN
 from leasehold.kernel.partitions import scope_partition
+from leasehold.kernel.type_options import type_scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,6 +167,6 @@ class DirectRunner(Construct):
             ),
         )
         self.function = self.lambda_.function
-        scopes = [scope_partition(each.folder.job_type.scope) for each in handlers]
+        scopes = [scope_partition(type_scope(each.folder.job_type.name)) for each in handlers]
         self.lambda_.allow_for_each("TakeSeats", scopes, lambda some: take_seats(some, queue.jobs))
         self.lambda_.allow_invoking("Call", [each.function.function_arn for each in handlers])

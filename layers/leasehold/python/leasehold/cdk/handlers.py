@@ -18,7 +18,7 @@ from leasehold.cdk.context import ending_in_its_reason
 from leasehold.cdk.function import FunctionProps, LeaseholdFunction
 from leasehold.cdk.layers import handler_code
 from leasehold.cdk.rights import handler_statements
-from leasehold.job_folders.folder import load_job_folders
+from leasehold.job_folders.folder import function_timeout, load_job_folders
 from leasehold.job_folders.job_toml import JobFolder
 from leasehold.job_folders.toml import InvalidJobFolderError
 
@@ -97,7 +97,7 @@ class Handler:
 
 
 def _misfits(function: lambda_.Function, folder: JobFolder, queue: QueueContext) -> Iterator[tuple[str, str]]:
-    needed = int(folder.job_type.function_timeout.total_seconds())
+    needed = int(function_timeout(folder.job_type).total_seconds())
     given = 3 if function.timeout is None else int(function.timeout.to_seconds())
     if given < needed:
         yield (
@@ -178,7 +178,7 @@ class JobHandler(Construct):
             props=FunctionProps(
                 name=f"job-{folder.name}",
                 description=f"Handles {folder.name} jobs",
-                timeout=Duration.seconds(folder.job_type.function_timeout.total_seconds()),
+                timeout=Duration.seconds(function_timeout(folder.job_type).total_seconds()),
                 memory_size=folder.memory_mb,
                 environment={**environment, variables.HANDLER: f"{folder.path.replace('/', '.')}.handler"},
                 statements=statements,

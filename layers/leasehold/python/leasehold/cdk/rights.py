@@ -14,7 +14,7 @@ from leasehold.circuit_breaker.circuits import circuit_key
 from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE
 from leasehold.kernel.partitions import PAYLOAD, SYSTEM_PAYLOAD, id_pattern, scope_partition
 from leasehold.kernel.table import BY_DATE_INDEX, DUE_INDEX
-from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.type_options import DELIVERY, type_scope
 from leasehold.limits.model import EVERYTHING, OWN_SCOPE, group_scope, key_scope, resource_scope
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def run_now_statements(
     )
     return [
         on_keys("Reserve", jobs, ["GetItem", "Query", "PutItem", "DeleteItem"], CONTROL_PARTITIONS),
-        on_keys("TakeSeats", jobs, seats, [scope_partition(job_type.scope)]),
+        on_keys("TakeSeats", jobs, seats, [scope_partition(type_scope(job_type.name))]),
         *holders,
         on_index("FindRunning", jobs, DUE_INDEX.name),
         iam.PolicyStatement(sid="Call", actions=["lambda:InvokeFunction"], resources=[function.function_arn]),
@@ -343,7 +343,7 @@ def _break_circuit(job_type: JobType, jobs: dynamodb.ITable) -> iam.PolicyStatem
 
 def _seats_of(job_type: JobType, queue: QueueContext) -> list[str]:
     """The scopes whose seats a job of this type gives back at its end."""
-    scopes = [job_type.scope]
+    scopes = [type_scope(job_type.name)]
     if job_type.concurrency_per_key is not None:
         scopes.append(key_scope(job_type.name, "*"))
     if queue.concurrency is not None:

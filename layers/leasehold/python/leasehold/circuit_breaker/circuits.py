@@ -10,9 +10,10 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from leasehold import features
 from leasehold.circuit_breaker.model import Circuit, Tally
 from leasehold.kernel.keys import to_text
-from leasehold.kernel.partitions import awakened, refusal
+from leasehold.kernel.partitions import refusal
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.registry import Cached
 from leasehold.kernel.table import (
@@ -121,7 +122,7 @@ def closing(job_type: str, now: datetime, *, stamp: str, shards: int, probe: Job
     """Close an open circuit and wake the held jobs; with a `probe`, only if that still is the probe."""
     is_open = Exists("probe_at") if probe is None else Equals("probe", probe)
     lift = Delete(key=circuit_key(job_type), conditions=(is_open,))
-    return [lift, awakened(type_scope(job_type), now, stamp, shards)]
+    return [lift, features.awakened(type_scope(job_type), now, stamp, shards)]
 
 
 def closed(job_type: str) -> Delete:

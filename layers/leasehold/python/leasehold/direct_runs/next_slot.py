@@ -16,7 +16,7 @@ from leasehold.kernel.errors import StoreError
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.registry import CACHE_FOR
 from leasehold.kernel.trust import is_trusted
-from leasehold.kernel.type_options import CLOCK_TOLERANCE
+from leasehold.kernel.type_options import CLOCK_TOLERANCE, type_scope
 from leasehold.limits.model import Limit
 from leasehold.limits.scopes import Seat
 from leasehold.limits.seating import plan_seats
@@ -68,7 +68,7 @@ class NextSlot:
 
     def give_back(self) -> None:
         """Let jobs run again: those that were held are looked at now. What this cannot give back, time does."""
-        scope, store = self._job_type.scope, self._services.store
+        scope, store = type_scope(self._job_type.name), self._services.store
         try:
             for number in sorted(self._seats):
                 store.lines.free(scope, number, self._run_id)
@@ -90,7 +90,7 @@ class NextSlot:
 
     def _what_is_seated(self) -> str | None:
         """Take every seat that is free, beyond the limit too where it was higher once."""
-        scope = self._job_type.scope
+        scope = type_scope(self._job_type.name)
         state = self._services.store.lines.scope(scope)
         limit = max(self._job_type.concurrency or 0, *(number + 1 for number in state.seats), 1)
         plan = plan_seats(Limit(scope=scope, seats=limit), state, self._services)
@@ -105,7 +105,11 @@ class NextSlot:
     def _take(self, number: int, gone: Seat | None) -> bool:
         now = self._services.clock.now()
         seat = Seat(
-            scope=self._job_type.scope, number=number, taken_by=self._run_id, taken_at=now, held_until=self.until
+            scope=type_scope(self._job_type.name),
+            number=number,
+            taken_by=self._run_id,
+            taken_at=now,
+            held_until=self.until,
         )
         # Noted first: if the store does not answer, the seat may be ours nevertheless.
         self._seats.add(number)

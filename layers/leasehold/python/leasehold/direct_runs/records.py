@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.direct_runs.model import DirectRequest, DirectState, Reservation
 from leasehold.kernel.jobs import DueJob, due_entry
 from leasehold.kernel.keys import due_until, to_text
-from leasehold.kernel.partitions import NEXT_SLOT, awakened, control, pages, refusal
+from leasehold.kernel.partitions import NEXT_SLOT, control, pages, refusal
 from leasehold.kernel.records import Codec, Kind
 from leasehold.kernel.table import (
     DUE_INDEX,
@@ -28,6 +28,7 @@ from leasehold.kernel.table import (
 )
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.type_options import type_scope
+from leasehold.limits.scopes import awakened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

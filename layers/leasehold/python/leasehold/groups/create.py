@@ -20,10 +20,10 @@ from leasehold.groups.plan import GroupRequest, callback_of, content_of, members
 from leasehold.kernel.enqueue import log_enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
-from leasehold.kernel.keys import code_of, make_stamp
-from leasehold.kernel.partitions import awakened
+from leasehold.kernel.keys import make_stamp, partition_of
 from leasehold.kernel.payload_forms import size_of
 from leasehold.lean import dataclass
+from leasehold.limits.scopes import awakened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def create(request: GroupRequest, services: Services, *, reason: str | None = No
         group = new_group(request, group_id, services)
         members, callback = members_of(request, group, services), callback_of(request, group, services)
         if callback is not None:
-            group = replace(group, callback=callback.job_type, callback_code=code_of(callback.job_id))
+            group = replace(group, callback=callback.job_type, callback_code=partition_of(callback.job_id).code)
         group = due_after(ABANDON_AFTER, group, services)
         audit = None if reason is None else _record(group, reason, services)
         also = [] if audit is None else audit.changes

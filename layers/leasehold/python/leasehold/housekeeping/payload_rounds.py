@@ -10,7 +10,7 @@ from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import from_text, make_nonce, to_text
 from leasehold.kernel.offload import expiry_of
-from leasehold.kernel.partitions import WATCH, payload, refusal
+from leasehold.kernel.partitions import WATCH, of_jobs, payload, refusal
 from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Exists, Key, Missing, NotAfter, OneOf, Update
 from leasehold.kernel.transitions import RUNNING, WAITING
 from leasehold.kernel.type_options import DELIVERY
@@ -185,7 +185,7 @@ def _next_partition(place: Round, services: Services) -> Round | None:
 
 def partitions(services: Services) -> list[str]:
     registry = services.deployment.registry()
-    return [*registry.partitions(), *registry.partitions(DELIVERY)]
+    return [*of_jobs(registry), *of_jobs(registry, DELIVERY)]
 
 
 def payload_round_key() -> Key:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from leasehold.job_folders.job_toml import JobFolder, read_job_toml
 from leasehold.job_folders.toml import FolderProblem, InvalidJobFolderError
 from leasehold.kernel.errors import InvalidJobTypeError, InvalidOptionError
-from leasehold.kernel.job_type import parse_users_job_type
-from leasehold.kernel.type_options import DELIVERY, free_code_line
+from leasehold.kernel.job_type import LONGEST_INVOCATION, START_AND_RESERVE, parse_users_job_type
+from leasehold.kernel.type_options import DELIVERY
+from leasehold.operate.registration import free_code_line
 from leasehold.webhooks.model import delivery_type
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import timedelta
     from pathlib import Path
 
     from leasehold.kernel.job_type import JobType
@@ -91,6 +93,11 @@ def deployed_types(
 def schedules_of(folders: Iterable[JobFolder]) -> list[Schedule]:
     """The schedules that a deployment of these folders makes."""
     return [folder.schedule for folder in folders if folder.schedule is not None]
+
+
+def function_timeout(job_type: JobType) -> timedelta:
+    """How long Lambda lets an invocation live: a slow start is not taken from the handler's own time."""
+    return min(job_type.longest_run + START_AND_RESERVE, LONGEST_INVOCATION)
 
 
 def _collisions(folders: Sequence[JobFolder]) -> Iterator[FolderProblem]:

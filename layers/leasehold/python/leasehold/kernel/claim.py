@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, assert_never
 from leasehold import features
 from leasehold.kernel.errors import LeaseholdError, StoreError, StoreUnavailableError
 from leasehold.kernel.jobs import DueJob, Write
-from leasehold.kernel.keys import make_nonce, run_lane, shard_of
+from leasehold.kernel.keys import make_nonce, partition_of, run_lane
 from leasehold.kernel.other_entries import DueItem, DueScope, DueUnreadable, FreedScope
 from leasehold.kernel.ports import Handover
 from leasehold.kernel.refusals import TransitionRefused
@@ -157,8 +157,8 @@ class Claims:
         # Never before the entry's own time: a slow clock must not write a lease that sorts before what it replaces.
         starts_at = max(now, entry.due.at + timedelta(milliseconds=1))
         token = make_nonce(self.services.random_source, self.poll.poller.worker_id)
-        lease = entry.due.moved_to(starts_at + job_type.lease_length)
-        lane, seen = run_lane(entry.priority, shard_of(entry.job_id)), {"due_key": entry.due_key, "now": now}
+        lease = entry.due._replace(at=starts_at + job_type.lease_length)
+        lane, seen = run_lane(entry.priority, partition_of(entry.job_id).shard), {"due_key": entry.due_key, "now": now}
         values = {"locked_by": token, "locked_at": now, "lock_expires_at": lease.at, "due_lane": lane, "due_key": lease}
         write = Write(job_id=entry.job_id, transition=CLAIM, seen=seen, values=values)
         handover = Handover(job_id=entry.job_id, job_type=entry.job_type, token=token, lease=lease)

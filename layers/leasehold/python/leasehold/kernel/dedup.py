@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -32,7 +33,7 @@ from leasehold.telemetry import Event
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.audit.records import Audit, AuditEntry
+    from leasehold.audit.records import AuditEntry
     from leasehold.kernel.enqueue import Draft
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
@@ -123,50 +124,43 @@ def _day_of(scheduled_for: datetime, zone: ZoneInfo) -> tuple[str, datetime]:
 def write_deduplicated(
     drafted: Draft,
     services: Services,
-    *,
     on_duplicate: OnDuplicate,
     successor_of: JobId | None,
     audit_entry: AuditEntry | None,
 ) -> Enqueued:
     job, record = drafted.job, drafted.record
     assert record is not None
-    offload = plan_offload(job, services)
+    offload, dedups = plan_offload(job, services), services.store.dedups
     for _ in range(_TRIES):
+        replaced: Job | None = None
         audit = features.audit_of_new_job(audit_entry, job, services) if audit_entry else None
         also = audit.changes if audit else []
-        try:
+        with suppress(PointerMoved):
             # Looked up first only where a payload would be written in vain: that costs more than a look.
-            holder = None if offload.item is None else services.store.dedups.get(record.ref)
+            holder = None if offload.item is None else dedups.get(record.ref)
             if holder is None:
-                holder = services.store.dedups.insert(behind_its_item(offload, services), record, also)
-            if holder is None or holder.job_id == job.job_id:
-                return _made(job, audit, services)
-            existing = job_of_holder(holder, services)
-            replaced = None if is_free(holder, existing, services) or holder.job_id == successor_of else existing
-            if replaced is not None and on_duplicate is OnDuplicate.RAISE:
-                raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
-            if replaced is not None and (on_duplicate is not OnDuplicate.REPLACE or not replaced.status.is_waiting):
-                return Enqueued(job_id=holder.job_id, created=False)
-            new, ending = behind_its_item(offload, services), None
-            if replaced is not None:
-                from leasehold.kernel.end import Ending
+                holder = dedups.put(behind_its_item(offload, services), record, None, also)
+            if holder is not None and holder.job_id != job.job_id:
+                existing = job_of_holder(holder, services)
+                replaced = None if is_free(holder, existing, services) or holder.job_id == successor_of else existing
+                if replaced is not None and on_duplicate is OnDuplicate.RAISE:
+                    raise DuplicateJobError(job.job_type, record.ref.key, holder.job_id)
+                if replaced is not None and (on_duplicate is not OnDuplicate.REPLACE or not replaced.status.is_waiting):
+                    return Enqueued(job_id=holder.job_id, created=False)
+                new, ending = behind_its_item(offload, services), None
+                if replaced is not None:
+                    from leasehold.kernel.end import Ending
 
-                ending = Ending(replaced, CANCEL, services, reason=f"replaced by {job.job_id}")
-            services.store.dedups.take_over(new, record, holder, [*(ending.changes if ending else ()), *also])
-            if ending is not None:
-                ending.concluded(keeps_key=True)
-            return _made(job, audit, services, replaced=None if replaced is None else holder.job_id)
-        except PointerMoved:
-            continue
+                    ending = Ending(replaced, CANCEL, services, reason=f"replaced by {job.job_id}")
+                dedups.put(new, record, holder, [*(ending.changes if ending else ()), *also])
+                if ending is not None:
+                    ending.concluded(keeps_key=True)
+            if audit is not None:
+                audit.keep(services.store.table)
+            return Enqueued(job_id=job.job_id, created=True, replaced=replaced.job_id if replaced else None)
     raise StoreUnavailableError(
         f"dedup key {record.ref.key!r} of {job.job_type} changed hands {_TRIES} times during one enqueue; try again"
     )
-
-
-def _made(job: Job, audit: Audit | None, services: Services, *, replaced: JobId | None = None) -> Enqueued:
-    if audit is not None:
-        audit.keep(services.store.table)
-    return Enqueued(job_id=job.job_id, created=True, replaced=replaced)
 
 
 def job_of_holder(holder: DedupRecord, services: Services) -> Job | None:
@@ -195,48 +189,43 @@ class Dedups:
         record = self._table.get(partitions.dedup(ref))
         return dedup_record_of(ref, record) if record else None
 
-    def insert(self, job: Job, record: DedupRecord, also: Sequence[Change] = ()) -> DedupRecord | None:
-        """Put a job and its record where there is no record; else return the one that holds the key."""
-        token = request_token(job.job_id, "insert", *map(repr, also))
+    def put(
+        self, job: Job, record: DedupRecord, seen: DedupRecord | None, also: Sequence[Change]
+    ) -> DedupRecord | None:
+        """Put a job and point the record at it, if that still is as it was seen; None where it was not there.
+
+        Where there was none and is one now, that is returned, which holds the key.
+        """
+        changes = [*(insertions(job, record) if seen is None else (repointed(record, seen), insertion(job))), *also]
+        # Tokens of their own: the same token with other changes is refused for ten minutes.
+        said = (job.job_id, "insert", *map(repr, also)) if seen is None else (repr(changes),)
         try:
-            self._table.transact([*insertions(job, record), *also], token=token)
+            self._table.transact(changes, token=request_token(*said))
         except TransactionCancelled as cancelled:
-            if 0 not in cancelled.failed:
-                raise PointerMoved from None
-            holder = cancelled.failed[0]
-            if holder is None:
+            if seen is None and cancelled.failed.get(0, {}) is None:
                 raise StoreError(
                     f"dedup key {record.ref.key!r} of {job.job_type} was used before, and this program may not look at "
                     "what holds it. Give it `grant_deduplicate` besides `grant_enqueue`."
                 ) from None
-            pointed = dedup_record_of(record.ref, holder)
-            return None if pointed.job_id == job.job_id else pointed
-        return None
-
-    def take_over(self, job: Job, record: DedupRecord, seen: DedupRecord, also: Sequence[Change] = ()) -> None:
-        """Put a new job and point the record at it, if that still points where it was seen to point."""
-        changes = [repointed(record, seen), insertion(job), *also]
-        # Not the insert's token: the same token with other changes is refused for ten minutes.
-        try:
-            self._table.transact(changes, token=request_token(repr(changes)))
-        except TransactionCancelled as cancelled:
-            holder = cancelled.failed.get(0) or {}
-            if holder.get("job_sk") != key_of(job.job_id).sk:
+            holder = cancelled.failed.get(0)
+            pointed = dedup_record_of(record.ref, holder) if holder else None
+            if pointed is not None and pointed.job_id == job.job_id:
+                return None
+            if pointed is None or seen is not None:
                 raise PointerMoved from None
-
-    def retire(self, ref: DedupRef, job: Job, expires_at: int) -> None:
-        """Let the record expire some time after the job that it points to."""
-        change = Update(key=partitions.dedup(ref), conditions=_points_to(job.job_id), sets={"expires_at": expires_at})
-        # Refused, it belongs to another job now.
-        partitions.refusal(self._table, change)
+            return pointed
+        return None
 
 
 def retire_dedup_record(job: Job, expires_at: object, services: Services) -> None:
     """Let the record go some time after its job, which goes at `expires_at`. Kept too long, it only uses storage."""
     if job.dedup is None or not isinstance(expires_at, int):
         return
+    sets: Record = {"expires_at": expires_at + int(_OUTLIVES_BY.total_seconds())}
     try:
-        services.store.dedups.retire(job.dedup, job, expires_at + int(_OUTLIVES_BY.total_seconds()))
+        # Refused, it belongs to another job now.
+        change = Update(key=partitions.dedup(job.dedup), conditions=_points_to(job.job_id), sets=sets)
+        partitions.refusal(services.store.table, change)
     except StoreError as error:
         services.telemetry.event(Event.TIDY_FAILED, job_id=job.job_id, what="dedup record", error=str(error))
 

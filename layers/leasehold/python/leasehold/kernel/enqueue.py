@@ -19,7 +19,16 @@ from leasehold.kernel.errors import (
 from leasehold.kernel.job import SYSTEM, Job, job_record
 from leasehold.kernel.job_type import parse_job_type, parse_users_job_type
 from leasehold.kernel.jobs import WAKE_WITHIN
-from leasehold.kernel.keys import RANDOM_BITS, SYSTEM_CODE, SYSTEM_SHARD, Due, make_job_id, parse_job_id, shard_of
+from leasehold.kernel.keys import (
+    RANDOM_BITS,
+    SYSTEM_CODE,
+    SYSTEM_SHARD,
+    Due,
+    JobPartition,
+    make_job_id,
+    parse_job_id,
+    partition_of,
+)
 from leasehold.kernel.payload import is_stored_form, resolve
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
@@ -133,19 +142,18 @@ def enqueue(
     request, on_duplicate = request_of(wanted), parse_on_duplicate(on_duplicate)
     services.deployment.refuse_if_halted()
     with span("enqueue", request.job_type, parent=request.trace) if API in sys.modules else UNTRACED as sending:
-        drafted = draft(sent_by(sending.trace, request) if sending else request, services)
+        drafted = draft(request, services, trace=sending.trace if sending else None)
         enqueued = write(drafted, services, on_duplicate=on_duplicate, audit_entry=creation(drafted.job, services))
         if sending:
             sending.note(job_id=enqueued.job_id)
         return enqueued
 
 
-def sent_by(trace: str | None, request: JobRequest) -> JobRequest:
-    return request if trace is None else replace(request, trace=trace)
+def draft(request: JobRequest, services: Services, *, job_id: JobId | None = None, trace: str | None = None) -> Draft:
+    """Check all of a request and make its job.
 
-
-def draft(request: JobRequest, services: Services, *, job_id: JobId | None = None) -> Draft:
-    """Check all of a request and make its job; `job_id` is given where it is derived from what the job is made for."""
+    job_id: given where it is derived from what the job is made for. trace: of the span that sends the job.
+    """
     # A retry keeps the address that it had, also where it is told no more.
     if request.wanted.webhook is not None and request.wanted.retry_of is None:
         features.checked_webhook(request.wanted.webhook, services.deployment)
@@ -153,8 +161,7 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
         request = features.filled(request, services)
     wanted, registry = request.wanted, services.deployment.registry()
     is_systems = _repeats_systems_job(request)
-    parse = parse_job_type if is_systems else parse_users_job_type
-    job_type = registry.job_type(parse(request.job_type))
+    job_type = registry.job_type((parse_job_type if is_systems else parse_users_job_type)(request.job_type))
     # What stands in a schedule or an older job was accepted before: its handler decides.
     if job_type.schema is not None and wanted.retry_of is None and request.schedule is None:
         features.check_payload(job_type, request.payload_text, services)
@@ -164,12 +171,11 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
         scheduled_for = now if is_now else due_time(wanted.run_at, wanted.run_in, now)
         has_choice = registry.shards > 1 and not is_systems
         shard = services.random_source.bits(32) % registry.shards if has_choice else SYSTEM_SHARD
-        job_id = make_job_id(
-            scheduled_for, registry.partition_of(job_type.name, shard), services.random_source.bits(RANDOM_BITS)
-        )
+        partition = JobPartition(registry.code_of(job_type.name), shard)
+        job_id = make_job_id(scheduled_for, partition, services.random_source.bits(RANDOM_BITS))
     else:
         # It carries its time already, and the key must agree with it, also when that time has passed.
-        scheduled_for, shard = keys.scheduled_for_of(job_id), shard_of(job_id)
+        scheduled_for, shard = keys.scheduled_for_of(job_id), partition_of(job_id).shard
         if not registry.agrees(job_id, job_type.name):
             raise InvalidJobIdError(job_id, f"this is no id of a {job_type.name} job", "Leave the id out.")
     record = None
@@ -196,7 +202,7 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
         dedup=record.ref if record else None,
         dedup_until=record.window_until if record and record.window_until > scheduled_for else None,
         concurrency_key=None if (key := wanted.concurrency_key) is None else parse_key(key, "concurrency key"),
-        trace=None if request.trace is None else parse_words(request.trace, "trace"),
+        trace=None if (trace := trace or request.trace) is None else parse_words(trace, "trace"),
         schedule=request.schedule,
         template=request.made_from,
         retry=None if wanted.retry is None else parse_retry(wanted.retry),
@@ -208,7 +214,7 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
 def _repeats_systems_job(request: JobRequest) -> bool:
     """A job of the system's own is made by nobody else, but an operator may have it done again."""
     repeated = request.wanted.retry_of if request.job_type == DELIVERY else None
-    return repeated is not None and keys.code_of(parse_job_id(repeated)) == SYSTEM_CODE
+    return repeated is not None and partition_of(parse_job_id(repeated)).code == SYSTEM_CODE
 
 
 def parse_words(value: object, what: str) -> str:
@@ -234,9 +240,7 @@ def write(
     if drafted.record is not None:
         from leasehold.kernel.dedup import write_deduplicated
 
-        result = write_deduplicated(
-            drafted, services, on_duplicate=on_duplicate, successor_of=successor_of, audit_entry=audit_entry
-        )
+        result = write_deduplicated(drafted, services, on_duplicate, successor_of, audit_entry)
     elif audit_entry is not None:
         result = features.insert_recorded(drafted.job, audit_entry, services)
     else:
@@ -266,9 +270,8 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
                 return job
             if drafted.has_given_id:
                 raise JobIdTakenError(job.job_id) from None
-            job_id = make_job_id(
-                job.scheduled_for, keys.partition_of(job.job_id), services.random_source.bits(RANDOM_BITS)
-            )
+            bits = services.random_source.bits(RANDOM_BITS)
+            job_id = make_job_id(job.scheduled_for, partition_of(job.job_id), bits)
             job = replace(job, job_id=job_id, due=cast("Due", job.due)._replace(item_id=job_id))
         else:
             return job

@@ -121,7 +121,7 @@ class Executor:
         needed_until = now + (job_type.lease_length / 2 if job_type.heartbeat else time_left + CLOCK_TOLERANCE)
         if handover.lease.at < needed_until:
             until = now + job_type.lease_length if job_type.heartbeat else needed_until
-            values |= {"lock_expires_at": until, "due_key": handover.lease.moved_to(until)}
+            values |= {"lock_expires_at": until, "due_key": handover.lease._replace(at=until)}
         seen = {"locked_by": handover.token, "now": now}
         return Write(job_id=handover.job_id, transition=START, seen=seen, values=values)
 

@@ -14,9 +14,9 @@ from leasehold.kernel.keys import (
     Priority,
     job_id_at,
     key_of,
+    partition_of,
     run_lane,
     scheduled_for_of,
-    shard_of,
 )
 from leasehold.kernel.lanes import is_hold_lane
 from leasehold.kernel.payload import OFFLOADED, shortened
@@ -146,7 +146,7 @@ class Job:
 
     @property
     def shard(self) -> int:
-        return shard_of(self.job_id)
+        return partition_of(self.job_id).shard
 
     @property
     def run_lane(self) -> str:

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.kernel.errors import InvalidJobTypeError
 from leasehold.kernel.keys import SYSTEM_CODE, Priority, type_code
 from leasehold.kernel.retry import DEFAULT_MAX_ATTEMPTS, Exponential, RetryPolicy
-from leasehold.kernel.type_options import (
-    CLOCK_TOLERANCE,
-    DELIVERY,
-    NAME,
-    OnFull,
-    Retention,
-    check_code,
-    check_job_type,
-    type_scope,
-)
+from leasehold.kernel.type_options import CLOCK_TOLERANCE, DELIVERY, NAME, OnFull, Retention, check_job_type
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
@@ -111,20 +102,13 @@ class JobType:
         parse_job_type(self.name)
         if self.name == DELIVERY or not self.code:
             object.__setattr__(self, "code", SYSTEM_CODE if self.name == DELIVERY else type_code(self.name))
-        else:
-            check_code(self)
         check_job_type(self)
 
     @property
     def is_limited(self) -> bool:
         """Whether it has limits of its own, or shares some with other types."""
-        limits = (self.concurrency, self.concurrency_per_key, self.rate, self.rate_per_key)
-        return bool(self.resources) or any(limit is not None for limit in limits)
-
-    @property
-    def starts_together(self) -> bool:
-        """Whether an invocation has the time for every job of a batch; else each starts when its turn comes."""
-        return self.batch is not None and self.timeout * self.batch.size + START_AND_RESERVE <= LONGEST_INVOCATION
+        limits = self.concurrency, self.concurrency_per_key, self.rate, self.rate_per_key
+        return bool(self.resources) or limits != (None,) * len(limits)
 
     @property
     def longest_run(self) -> timedelta:
@@ -132,11 +116,6 @@ class JobType:
         if self.batch is None:
             return self.timeout
         return max(self.timeout, min(self.timeout * self.batch.size, LONGEST_INVOCATION - START_AND_RESERVE))
-
-    @property
-    def function_timeout(self) -> timedelta:
-        """How long Lambda lets an invocation live: a slow start is not taken from the handler's own time."""
-        return min(self.longest_run + START_AND_RESERVE, LONGEST_INVOCATION)
 
     @property
     def full_lease(self) -> timedelta:
@@ -151,8 +130,3 @@ class JobType:
     def longest_hold(self) -> timedelta:
         """How long a seat is kept: a heartbeat may give up its lease sooner, while the handler still runs."""
         return max(self.full_lease, self.lease_length)
-
-    @property
-    def scope(self) -> str:
-        """Where this type's jobs wait together when they may not run now."""
-        return type_scope(self.name)

@@ -134,14 +134,6 @@ def partition_of(job_id: JobId) -> JobPartition:
     return JobPartition(int(job_id[17] + job_id[20:23], 16), int(job_id[15:17], 16))
 
 
-def shard_of(job_id: JobId) -> int:
-    return partition_of(job_id).shard
-
-
-def code_of(job_id: JobId) -> int:
-    return partition_of(job_id).code
-
-
 def key_of(job_id: JobId) -> JobKey:
     """
     >>> from datetime import UTC, datetime
@@ -209,9 +201,6 @@ class Due(NamedTuple):
         retried = f"#{self.attempt}" if self.attempt != 1 else ""
         return f"{to_text(self.at)}#{self.position}#{self.item_id}{retried}"
 
-    def moved_to(self, at: datetime) -> Due:
-        return self._replace(at=at)
-
     def owing_since(self, now: datetime) -> Due:
         """Where a job waits that owes something first: due at once, and this entry comes after it is done.
 
@@ -233,9 +222,9 @@ class Due(NamedTuple):
     def parse(cls, key: str) -> Due:
         at, position, item_id = key.split("#", 2)
         retried, _, attempt = item_id.rpartition("#")
-        if attempt.isdecimal():  # the names of scopes may hold a separator, and end in no number
-            return cls(from_text(at), position, retried, int(attempt))
-        return cls(from_text(at), position, item_id)
+        if not attempt.isdecimal():  # the names of scopes may hold a separator, and end in no number
+            retried, attempt = item_id, "1"
+        return cls(from_text(at), position, retried, int(attempt))
 
 
 def position_at(created_at: datetime) -> str:

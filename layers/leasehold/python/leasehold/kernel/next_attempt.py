@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import needs_wake
 from leasehold.kernel.keys import Due, position_at
-from leasehold.kernel.retry import hand_over_backoff, next_retry_at
+from leasehold.kernel.retry import hand_over_backoff, retry_delay
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,7 +35,7 @@ def waiting_values(job: Job, at: datetime, now: datetime, *, attempt: int | None
 
 def retry_values(job: Job, job_type: JobType, services: Services) -> dict[str, object]:
     now = services.clock.now()
-    at = next_retry_at(job.retry or job_type.retry, now, job.attempts, services.random_source.share())
+    at = now + retry_delay(job.retry or job_type.retry, job.attempts, services.random_source.share())
     return waiting_values(job, at, now)
 
 

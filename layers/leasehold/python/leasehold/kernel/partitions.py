@@ -1,4 +1,4 @@
-"""Where a plain job's other records live in the tables, and scopes, which several features wake.
+"""Where jobs and a plain job's other records live in the tables.
 
 IAM gives rights by partition: each kind of record has its own. Those of features are with their features.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from leasehold.kernel.keys import SYSTEM_CODE, Due, code_of, position_at
-from leasehold.kernel.lanes import service_lane
-from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Key, Update
+from leasehold.kernel.keys import SYSTEM_CODE, JobPartition, partition_of
+from leasehold.kernel.table import DEAD_LETTERS, JOBS, ConditionFailed, Key
+from leasehold.kernel.type_options import DELIVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from datetime import datetime
 
     from leasehold.kernel.job import DedupRef
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.table import Attribute, Change, Record, Table
+    from leasehold.kernel.registry import Registry
+    from leasehold.kernel.table import Change, Record, Table
 
 
 CONTROL = "control"
@@ -42,7 +42,7 @@ def payload(job_id: JobId, name: str) -> Key:
 
 def payload_partition(job_id: JobId) -> str:
     """The system's own jobs are apart from users' also here: see keys.py."""
-    return f"{SYSTEM_PAYLOAD if code_of(job_id) == SYSTEM_CODE else PAYLOAD}#{job_id}"
+    return f"{SYSTEM_PAYLOAD if partition_of(job_id).code == SYSTEM_CODE else PAYLOAD}#{job_id}"
 
 
 def dedup(ref: DedupRef) -> Key:
@@ -51,15 +51,6 @@ def dedup(ref: DedupRef) -> Key:
 
 def control(name: str) -> Key:
     return Key(JOBS, (CONTROL, name))
-
-
-def pause(job_type: str) -> Key:
-    return control(PAUSE + job_type)
-
-
-def request(name: str) -> Key:
-    """What became of a request that came with an idempotency key."""
-    return Key(JOBS, (f"{REQUEST}#{name}", "-"))
 
 
 def scope_partition(scope: str) -> str:
@@ -106,24 +97,15 @@ def refusal(table: Table, change: Change) -> Record | None:
     return None
 
 
-def awakened(scope: str, now: datetime, stamp: str, shards: int) -> Update:
-    """Make a scope due now, whatever it was: being looked at once too often harms nobody."""
-    return Update(
-        key=Key(JOBS, (scope_partition(scope), SCOPE)), conditions=(), sets=due_at(scope, now, now, stamp, shards)
-    )
-
-
-def due_at(scope: str, at: datetime, now: datetime, stamp: str, shards: int) -> dict[str, Attribute]:
-    """`stamp` is the writer's own: two who touch a scope within one millisecond must not write the same key."""
-    return {
-        "due_lane": service_lane(scope, shards),
-        "due_key": Due(at, mark_of(now, stamp), scope).key,
-        "wake": at <= now,
-    }
-
-
-def mark_of(now: datetime, stamp: str) -> str:
-    return f"{position_at(now)}{stamp}"
+def of_jobs(registry: Registry, *job_types: str) -> list[str]:
+    """Where jobs of these types live; of all users' types, if none is named."""
+    named = job_types or [each for each in (*registry.types, *registry.retired) if each != DELIVERY]
+    codes = dict.fromkeys(registry.code_of(each) for each in named)
+    return [
+        JobPartition(code, shard).name
+        for code in codes
+        for shard in range(1 if code == SYSTEM_CODE else registry.shards)
+    ]
 
 
 def id_pattern(code: int) -> str:

@@ -7,19 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold import features
-from leasehold.kernel import partitions
+from leasehold.kernel import keys, partitions
 from leasehold.kernel.errors import NotDeployedError, StoreUnavailableError, SystemHaltedError, UnknownJobTypeError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import (
-    LATEST,
-    NOT_ISOLATED,
-    SYSTEM_CODE,
-    JobPartition,
-    code_of,
-    from_text,
-    to_text,
-    type_code,
-)
+from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, from_text, partition_of, to_text, type_code
+from leasehold.kernel.records import texts_in
 from leasehold.kernel.table import JOBS
 from leasehold.kernel.type_options import DELIVERY, check_registry
 from leasehold.lean import dataclass
@@ -105,26 +97,12 @@ class Registry:
 
     def agrees(self, job_id: JobId, job_type: str) -> bool:
         """Whether a job of this type may have this id. Who writes an item can call it by any type, but not move it."""
-        return code_of(job_id) == self.code_of(job_type)
-
-    def partition_of(self, job_type: str, shard: int) -> JobPartition:
-        return JobPartition(self.code_of(job_type), shard)
-
-    def partitions(self, *job_types: str) -> list[str]:
-        """Where jobs of these types live; of all users' types, if none is named."""
-        named = job_types or [each for each in (*self.types, *self.retired) if each != DELIVERY]
-        codes = dict.fromkeys(self.code_of(each) for each in named)
-        return [
-            JobPartition(code, shard).name
-            for code in codes
-            for shard in range(1 if code == SYSTEM_CODE else self.shards)
-        ]
+        return partition_of(job_id).code == self.code_of(job_type)
 
     def job_type(self, name: str) -> JobType:
-        try:
-            return self.types[name]
-        except KeyError:
-            raise UnknownJobTypeError(name, [each for each in self.types if each != DELIVERY]) from None
+        if name not in self.types:
+            raise UnknownJobTypeError(name, [each for each in self.types if each != DELIVERY])
+        return self.types[name]
 
 
 class Cached[Thing]:
@@ -150,7 +128,7 @@ class Cached[Thing]:
 
     def forget(self) -> None:
         """Read it anew next time: what was read at no time that has come is not fresh."""
-        self._read_at = self._read_at and LATEST
+        self._read_at = self._read_at and keys.LATEST
 
 
 class Deployment:
@@ -184,7 +162,7 @@ class Deployment:
         known = self.registry()
         if known.agrees(job_id, job_type):
             return True
-        return not known.has_code(code_of(job_id)) and self.registry(fresh=True).agrees(job_id, job_type)
+        return not known.has_code(partition_of(job_id).code) and self.registry(fresh=True).agrees(job_id, job_type)
 
     def settings_of(self, job_type: str) -> JobType:
         """A type's settings; the defaults for one that is no longer deployed, whose jobs still need an end."""
@@ -243,6 +221,5 @@ class Control:
 
 
 def _switch_of(record: Record) -> Switch:
-    return Switch(
-        by=cast("str", record["by"]), at=from_text(cast("str", record["at"])), reason=cast("str", record["reason"])
-    )
+    by, at, reason = texts_in(record, ("by", "at", "reason"))
+    return Switch(by=by, at=from_text(at), reason=reason)

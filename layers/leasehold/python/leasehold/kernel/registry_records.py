@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from datetime import timedelta
-from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.table import Record
 
 # With a default in the place of one of these, jobs of other shards or partitions would not be found.
-_NEEDED = ("types", "shards", "isolate_types", "ended_index")
+_NEEDED = ("shards", "isolate_types", "ended_index", "types")
 _OPTIONAL = ("concurrency", "resources", "retired", "audit_roots", "require_reasons")
 # Written even where they are the default, which another release may change.
 _ALWAYS = frozenset({"code", "timeout", "max_event_age", "priority", "max_attempts", "retry", "retention"})
@@ -30,13 +29,12 @@ _ALWAYS = frozenset({"code", "timeout", "max_event_age", "priority", "max_attemp
 
 def registry_record(registry: Registry) -> Record:
     types = {name: _type_document(job_type) for name, job_type in sorted(registry.types.items())}
+    given = {name: getattr(registry, name) for name in _OPTIONAL}
     return {
-        **{name: value for name in _OPTIONAL if (value := _plain(getattr(registry, name)))},
+        **{name: dict(value) if isinstance(value, Mapping) else value for name, value in given.items() if value},
         FORMAT: WRITTEN_FORMAT,
-        "shards": registry.shards,
-        "isolate_types": registry.isolate_types,
-        "ended_index": registry.ended_index,
-        "types": json.dumps(types, separators=(",", ":")),
+        **{name: getattr(registry, name) for name in _NEEDED},
+        "types": json.dumps(types, separators=(",", ":"), default=_plain),
     }
 
 
@@ -51,28 +49,20 @@ def registry_of(record: Record) -> Registry:
 def _type_document(job_type: JobType) -> dict[str, Any]:
     default = JobType(name=job_type.name)
     settings = {each.name: getattr(job_type, each.name) for each in fields(JobType) if each.name != "name"}
-    return {
-        name: _plain(value) for name, value in settings.items() if name in _ALWAYS or value != getattr(default, name)
-    }
+    return {name: value for name, value in settings.items() if name in _ALWAYS or value != getattr(default, name)}
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it; a group of settings is the list of its values."""
+    """What JSON knows no form of; a group of settings is the list of its values."""
     match value:
         case timedelta():
             return value.total_seconds()
-        case Enum():
-            return value.value
-        case tuple():
-            return [_plain(each) for each in value]
         case Mapping():
             return dict(value)
         case Exponential() | Fixed() | Delays():
             return retry_document(value)
-        case _ if is_dataclass(value):
-            return [_plain(getattr(value, each.name)) for each in fields(value)]
         case _:
-            return value
+            return [getattr(value, each.name) for each in fields(value)]
 
 
 def _type_of(name: str, document: dict[str, Any]) -> JobType:

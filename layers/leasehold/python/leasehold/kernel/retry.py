@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, assert_never
 
 from leasehold.kernel.errors import InvalidOptionError
@@ -25,9 +25,8 @@ class Exponential:
 
     def __post_init__(self) -> None:
         if self.base <= timedelta(0) or self.cap < self.base:
-            raise InvalidOptionError(
-                (self.base, self.cap), "exponential retry needs 0 < base <= cap", "Correct base or cap."
-            )
+            given = self.base, self.cap
+            raise InvalidOptionError(given, "exponential retry needs 0 < base <= cap", "Correct base or cap.")
         if not 0 <= self.jitter <= 1:
             raise InvalidOptionError(self.jitter, "jitter is a share from 0 to 1", "Use 0.1 for up to ten per cent.")
         _refuse_too_long(self.cap)
@@ -93,10 +92,6 @@ def retry_delay(policy: RetryPolicy, attempts: int, random_source: float) -> tim
             return delays[min(attempts, len(delays)) - 1]
         case _:
             assert_never(policy)
-
-
-def next_retry_at(policy: RetryPolicy, now: datetime, attempts: int, random_source: float) -> datetime:
-    return now + retry_delay(policy, attempts, random_source)
 
 
 def hand_over_backoff(dispatches: int, random_source: float) -> timedelta:

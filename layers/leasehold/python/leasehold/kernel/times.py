@@ -14,12 +14,10 @@ def instant(value: datetime, *, what: str = "the time") -> datetime:
         raise TimeOutOfRangeError(value, f"{what} is not a datetime", "Pass an aware datetime.")
     if value.tzinfo is None or value.utcoffset() is None:
         raise NaiveDatetimeError(value, what)
-    try:
-        utc = value.astimezone(UTC)
-    except OverflowError:
-        raise _out_of_range(value, what) from None
-    if not EPOCH <= utc <= LATEST:
+    # Compared first: what is out of range may have no time of UTC.
+    if not EPOCH <= value <= LATEST:
         raise _out_of_range(value, what)
+    utc = value.astimezone(UTC)
     return utc.replace(microsecond=utc.microsecond // 1000 * 1000)
 
 

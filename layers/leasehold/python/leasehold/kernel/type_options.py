@@ -13,8 +13,6 @@ from leasehold.kernel.keys import MAX_SHARDS, NOT_ISOLATED, SYSTEM_CODE, Priorit
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry
 
@@ -79,6 +77,9 @@ class Retention:
 
 def check_job_type(job_type: JobType) -> None:
     name, lease = job_type.name, job_type.lease
+    if not NOT_ISOLATED < job_type.code < SYSTEM_CODE and name != DELIVERY:
+        problem = f"{name}: a code is {NOT_ISOLATED + 1} to {SYSTEM_CODE - 1}"
+        raise InvalidOptionError(job_type.code, problem, "Leave it out, or choose another.")
     if job_type.timeout <= timedelta(0) or job_type.max_event_age < timedelta(0):
         times = job_type.timeout, job_type.max_event_age
         raise InvalidOptionError(times, f"{name}: timeout and event age must be positive", "Correct it.")
@@ -94,37 +95,15 @@ def check_job_type(job_type: JobType) -> None:
         raise InvalidOptionError(lease, f"{name}: a lease is at least {3 * CLOCK_TOLERANCE}", "Use a longer lease.")
 
 
-def check_code(job_type: JobType) -> None:
-    if not NOT_ISOLATED < job_type.code < SYSTEM_CODE:
-        problem = f"{job_type.name}: a code is {NOT_ISOLATED + 1} to {SYSTEM_CODE - 1}"
-        raise InvalidOptionError(job_type.code, problem, "Leave it out, or choose another.")
-
-
 def check_registry(registry: Registry) -> None:
     if not 1 <= registry.shards <= MAX_SHARDS:
         raise InvalidOptionError(registry.shards, f"shards are 1 to {MAX_SHARDS}", "Start with 1.")
-    if registry.isolate_types:
-        check_codes({name: each.code for name, each in registry.types.items()} | dict(registry.retired))
-    needed = [each for each in registry.types.values() if each.resources]
-    if needed or registry.resources or registry.concurrency is not None:
+    codes = {name: each.code for name, each in registry.types.items()} | dict(registry.retired)
+    if registry.isolate_types and len({*codes.values()}) < len(codes):
+        features.refuse_shared_codes(codes)
+    needs = any(each.resources for each in registry.types.values())
+    if needs or registry.resources or registry.concurrency is not None:
         features.check_shared_limits(registry)
-
-
-def check_codes(codes: Mapping[str, int]) -> None:
-    """Two types with one code would share partitions, and with them rights."""
-    owners: dict[int, str] = {}
-    for name, code in sorted(codes.items()):
-        if code in owners:
-            raise InvalidOptionError(
-                f"0x{code:04x}",
-                f"{owners[code]} and {name} have the same code, which names the partitions of their jobs",
-                f"Give the newer of them another in its job.toml: {free_code_line(codes.values())}.",
-            )
-        owners[code] = name
-
-
-def free_code_line(taken: Collection[int]) -> str:
-    return f"code = 0x{next(code for code in range(0x1000, SYSTEM_CODE) if code not in taken):04x}"
 
 
 def whole_number(value: object, subject: str, most: int, fix: str = "Correct it.", *, least: int = 1) -> int:

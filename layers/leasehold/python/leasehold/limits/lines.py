@@ -20,11 +20,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.keys import Due, make_stamp, to_text
-from leasehold.kernel.partitions import due_at, mark_of, refusal
+from leasehold.kernel.partitions import refusal
 from leasehold.kernel.table import JOBS, ConditionFailed, Delete, Equals, Exists, Missing, Put, Update
 from leasehold.kernel.type_options import MAX_SEATS
 from leasehold.limits.lanes import is_asked_for
-from leasehold.limits.scopes import LANES, entry_of, scope_and_line, scope_key, scope_of, seat_key, taking
+from leasehold.limits.scopes import (
+    LANES,
+    due_at,
+    entry_of,
+    mark_of,
+    scope_and_line,
+    scope_key,
+    scope_of,
+    seat_key,
+    taking,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

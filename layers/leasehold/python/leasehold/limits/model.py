@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.type_options import type_scope
 from leasehold.lean import dataclass
 from leasehold.limits.settings import check_seats
 
@@ -77,7 +78,7 @@ class DeployedLimits:
             if name in registry.resources
         ]
         if job_type.concurrency is not None:
-            limits.append(Limit(scope=job_type.scope, seats=job_type.concurrency))
+            limits.append(Limit(scope=type_scope(job_type.name), seats=job_type.concurrency))
         if job_type.rate is not None:
             limits.append(_rate_limit(rate_scope(job_type.name), job_type.rate))
         if concurrency_key is not None:

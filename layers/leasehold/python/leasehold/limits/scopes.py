@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel import partitions
-from leasehold.kernel.keys import Priority, from_text
+from leasehold.kernel.keys import Due, Priority, from_text, position_at
+from leasehold.kernel.lanes import service_lane
 from leasehold.kernel.records import Codec, texts_in
-from leasehold.kernel.table import JOBS, Equals, Key, Missing, Put
+from leasehold.kernel.table import JOBS, Equals, Key, Missing, Put, Update
 from leasehold.lean import dataclass
 from leasehold.limits.lanes import hold_lane
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from leasehold.kernel.keys import JobId
-    from leasehold.kernel.table import Record
+    from leasehold.kernel.table import Attribute, Record
 
 LANES = "lane#"
 _TIDIED_AFTER = timedelta(days=1)
@@ -176,6 +177,24 @@ def taking(seat: Seat, seen: Seat | None = None) -> Put:
 def scope_key(name: str, sort: str = partitions.SCOPE) -> Key:
     """Of the scope itself, or of what else lives there: its seats, and behind them the lanes that wait for one."""
     return Key(JOBS, (partitions.scope_partition(name), sort))
+
+
+def awakened(scope: str, now: datetime, stamp: str, shards: int) -> Update:
+    """Make a scope due now, whatever it was: being looked at once too often harms nobody."""
+    return Update(key=scope_key(scope), conditions=(), sets=due_at(scope, now, now, stamp, shards))
+
+
+def due_at(scope: str, at: datetime, now: datetime, stamp: str, shards: int) -> dict[str, Attribute]:
+    """`stamp` is the writer's own: two who touch a scope within one millisecond must not write the same key."""
+    return {
+        "due_lane": service_lane(scope, shards),
+        "due_key": Due(at, mark_of(now, stamp), scope).key,
+        "wake": at <= now,
+    }
+
+
+def mark_of(now: datetime, stamp: str) -> str:
+    return f"{position_at(now)}{stamp}"
 
 
 def seat_key(scope_name: str, number: int) -> Key:

@@ -15,11 +15,11 @@ from leasehold.kernel.enqueue import OnDuplicate, draft, request_of, write
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import parse_job_id, to_text
-from leasehold.kernel.partitions import awakened
 from leasehold.kernel.payload import encode_value
 from leasehold.kernel.registry import Switch
 from leasehold.kernel.table import Delete, Equals, Exists, Put
 from leasehold.kernel.type_options import type_scope
+from leasehold.limits.scopes import awakened
 from leasehold.operate.dead_letters import find_dead_letter, open_dead_letters
 from leasehold.operate.jobs import Again, Cancelled, cancel
 from leasehold.operate.measure import backlog_of
@@ -88,7 +88,7 @@ class Operator:
         """Start no more jobs of one type; they can still be enqueued. Its circuit breaker sends no probe either."""
         self._services.deployment.registry().job_type(parse_job_type(job_type))
         entry = self._entry(f"control#type#{job_type}", "pause", reason)
-        paused = Put(key=partitions.pause(job_type), record=_record(entry))
+        paused = Put(key=partitions.control(partitions.PAUSE + job_type), record=_record(entry))
         return self._switch(entry, lambda now: None if job_type in now.pauses else [paused])
 
     def unpause(self, job_type: str, *, reason: str = "") -> bool:
@@ -100,7 +100,7 @@ class Operator:
 
         def changes(now: Switches) -> list[Change] | None:
             if job_type in now.pauses:
-                lift = Delete(key=partitions.pause(job_type), conditions=(Exists("PK"),))
+                lift = Delete(key=partitions.control(partitions.PAUSE + job_type), conditions=(Exists("PK"),))
                 # Its held jobs are woken, or one could wait for ever.
                 wake = awakened(type_scope(job_type), entry.at, entry.audit_entry_id, shards)
                 return [lift, wake, closed(job_type)] if has_breaker else [lift, wake]

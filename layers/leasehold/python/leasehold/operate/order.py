@@ -25,8 +25,8 @@ from leasehold.kernel.keys import (
     key_of,
     make_stamp,
     parse_job_id,
+    partition_of,
     run_lane,
-    shard_of,
     to_digits,
     to_text,
 )
@@ -115,7 +115,7 @@ def move_to_place(job_id: object, place: object, services: Services, *, reason: 
 
 def _line_with(job: Job, services: Services) -> list[JobId]:
     queue = queue_of_lane(job.due_lane or "")
-    return list(line_of(services, shard=shard_of(job.job_id), held_by=queue).job_ids)
+    return list(line_of(services, shard=partition_of(job.job_id).shard, held_by=queue).job_ids)
 
 
 def _waits(entry: DueJob) -> bool:
@@ -147,8 +147,8 @@ def _parse(job_id: object, before: object, after: object) -> tuple[JobId, JobId]
     wanted, other = parse_job_id(job_id), parse_job_id(before if after is None else after)
     if wanted == other:
         raise InvalidOptionError(wanted, "a job cannot be moved next to itself", "Name another job.")
-    if shard_of(wanted) != shard_of(other):
-        raise NoCommonOrderError(wanted, shard_of(wanted), other, shard_of(other))
+    if partition_of(wanted).shard != partition_of(other).shard:
+        raise NoCommonOrderError(wanted, partition_of(wanted).shard, other, partition_of(other).shard)
     return wanted, other
 
 

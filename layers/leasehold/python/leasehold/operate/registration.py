@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
-from leasehold.kernel.partitions import awakened
+from leasehold.kernel.keys import SYSTEM_CODE
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.table import ConditionFailed, Equals, Missing, Put, TransactionCancelled, request_token
 from leasehold.kernel.type_options import DELIVERY, type_scope
+from leasehold.limits.scopes import awakened
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from leasehold.features import Store
@@ -93,3 +95,20 @@ def succeeding(known: Registry, wanted: Registry) -> Registry:
         shards=max(wanted.shards, known.shards),
         retired={name: code for name, code in before.items() if name not in wanted.types and name != DELIVERY},
     )
+
+
+def refuse_shared_codes(codes: Mapping[str, int]) -> Never:
+    """Two types with one code would share partitions, and with them rights."""
+    owners: dict[int, list[str]] = {}
+    for name in sorted(codes):
+        owners.setdefault(codes[name], []).append(name)
+    code, (older, newer, *_) = next((code, names) for code, names in owners.items() if len(names) > 1)
+    raise InvalidOptionError(
+        f"0x{code:04x}",
+        f"{older} and {newer} have the same code, which names the partitions of their jobs",
+        f"Give the newer of them another in its job.toml: {free_code_line(codes.values())}.",
+    )
+
+
+def free_code_line(taken: Collection[int]) -> str:
+    return f"code = 0x{next(code for code in range(0x1000, SYSTEM_CODE) if code not in taken):04x}"

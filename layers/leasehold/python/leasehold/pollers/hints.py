@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from leasehold import features
 from leasehold.kernel.jobs import DueJob
-from leasehold.kernel.keys import shard_of
+from leasehold.kernel.keys import partition_of
 from leasehold.kernel.other_entries import FreedScope
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def take_hints(hints: Sequence[Hint], switches: Switches, poll: Poll) -> bool:
     if switches.halt is not None:
         return False
     due = [hint for hint in hints if isinstance(hint, DueJob) and hint.due.at <= now]
-    due = sorted(poll.fresh(due), key=lambda hint: shard_of(hint.job_id))
-    for shard, shown in groupby(due, key=lambda hint: shard_of(hint.job_id)):
+    due = sorted(poll.fresh(due), key=lambda hint: partition_of(hint.job_id).shard)
+    for shard, shown in groupby(due, key=lambda hint: partition_of(hint.job_id).shard):
         entries = list(shown)
         if poll.services.window is not None:
             entries = poll.services.window.admit(entries, switches, poll)

@@ -28,7 +28,7 @@ def extend(attempt: Attempt) -> datetime:
     now = attempt.services.clock.now()
     until = max(now + attempt.job_type.lease_length, attempt.lease_until + timedelta(milliseconds=1))
     assert attempt.job.due is not None
-    values = {"lock_expires_at": until, "due_key": attempt.job.due.moved_to(until)}
+    values = {"lock_expires_at": until, "due_key": attempt.job.due._replace(at=until)}
     seen = {"locked_by": attempt.nonce, "now": now, "until": until}
     write = Write(job_id=attempt.job.job_id, transition=EXTEND, seen=seen, values=values)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from leasehold.kernel.enqueue import JobRequest, NewJob, draft, log_enqueued
 from leasehold.kernel.errors import InvalidInputError, LeaseholdError
-from leasehold.kernel.keys import Due, derive_job_id, position_at, to_text
+from leasehold.kernel.keys import Due, JobPartition, derive_job_id, position_at, to_text
 from leasehold.kernel.offload import offloaded
 from leasehold.kernel.payload import shortened
 from leasehold.kernel.table import request_token
@@ -192,7 +192,7 @@ def job_of_slot(
 
 
 def id_of_slot(schedule: Schedule, slot: datetime, services: Services, *, kind: str = "slot") -> JobId:
-    partition = services.deployment.registry().partition_of(schedule.job_type, _SHARD)
+    partition = JobPartition(services.deployment.registry().code_of(schedule.job_type), _SHARD)
     return derive_job_id(slot, partition, "schedule", schedule.name, kind, to_text(slot))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.kernel.errors import DeploymentError
 from leasehold.kernel.keys import LATEST
+from leasehold.kernel.partitions import of_jobs
 from leasehold.schemas.check import misfits
 from leasehold.schemas.records import PayloadSchema, digest_of, read_schema, write_schema
 from leasehold.telemetry import Event
@@ -83,7 +84,7 @@ def waiting_jobs(job_type: str, services: Services) -> list[Job]:
     """Some that are to run from now on or should have run in the last hour, `SAMPLE` at most."""
     since = services.clock.now() - _LATE
     found: list[Job] = []
-    for partition in services.deployment.registry().partitions(job_type):
+    for partition in of_jobs(services.deployment.registry(), job_type):
         page = services.store.listings.by_date(partition, since, LATEST, limit=SAMPLE)
         found += [job for job in page.jobs if job.job_type == job_type and job.status.is_waiting]
     return found[:SAMPLE]

@@ -15,6 +15,7 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.keys import EPOCH, LATEST
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.partitions import of_jobs
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry
@@ -130,7 +131,7 @@ class LeaseholdTest:
 
     def _stored(self, *job_types: str) -> list[Job]:
         by_date = self.services.store.listings.by_date
-        partitions = self.services.deployment.registry().partitions(*job_types)
+        partitions = of_jobs(self.services.deployment.registry(), *job_types)
         stored = [job for each in partitions for job in by_date(each, EPOCH, LATEST, limit=_ENDLESS).jobs]
         return [self.services.store.payloads.shown(job) for job in stored]
 

@@ -120,7 +120,7 @@ class _Asked:
     def _claim(self, name: str, owner: str) -> Update:
         due = self._jobs[name].due
         assert due is not None
-        lease = due.moved_to(self._now + timedelta(seconds=30))
+        lease = due._replace(at=self._now + timedelta(seconds=30))
         values = {"locked_by": f"{owner}.1", "locked_at": self._now, "lock_expires_at": lease.at}
         values |= {"due_lane": self.place, "due_key": lease}
         return self._moved(name, CLAIM, {"due_key": due, "now": self._now}, values)

@@ -14,10 +14,10 @@ from leasehold.kernel.keys import (
     SYSTEM_SHARD,
     Due,
     JobPartition,
-    code_of,
     derive_job_id,
     from_text,
     parse_job_id,
+    partition_of,
     position_at,
     run_lane,
     to_text,
@@ -84,7 +84,7 @@ def is_genuine(message_id: str, body: str) -> bool:
         return (
             set(told) == {"type", "timestamp", "data"}
             and isinstance(data["job_type"], str)
-            and code_of(job_id) != SYSTEM_CODE
+            and partition_of(job_id).code != SYSTEM_CODE
             and message_id == _delivery_id(job_id, number, ended_at)
         )
     except (AttributeError, KeyError, TypeError, ValueError, LeaseholdError):

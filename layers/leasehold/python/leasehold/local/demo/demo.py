@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import LATEST
-from leasehold.kernel.partitions import pages
+from leasehold.kernel.partitions import of_jobs, pages
 from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Desk, Verdict, judge
 from leasehold.operate.operator import Operator
@@ -164,6 +164,6 @@ def _made_by(who: str, began_at: datetime, queue: Queue) -> Iterator[Job]:
     # Some room for a clock that was corrected meanwhile.
     start = began_at - timedelta(minutes=1)
     by_date = queue.services.store.listings.by_date
-    for partition in queue.services.deployment.registry().partitions():
+    for partition in of_jobs(queue.services.deployment.registry()):
         for page in pages(partial(by_date, partition, start, LATEST, limit=_PAGE)):
             yield from (job for job in page.jobs if job.created_by == who)
