@@ -14,10 +14,10 @@ from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import DeadLetter, dead_letter_of, dead_letter_record
 from leasehold.kernel.dedup import DedupRecord, dedup_record_of, dedup_record_record
 from leasehold.kernel.dynamodb.expressions import from_item, from_value, to_item
-from leasehold.kernel.enqueue import is_as_made
 from leasehold.kernel.job import DedupRef, Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, Priority, key_of, make_job_id
 from leasehold.kernel.records import encode
+from leasehold.kernel.refusals import is_as_made
 from leasehold.kernel.transitions import JobStatus
 from tests.strategies import JOB_FIELDS, LETTER_FIELDS, dead_letters, instants, job_ids, jobs
 

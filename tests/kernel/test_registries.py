@@ -17,6 +17,7 @@ from leasehold.kernel.keys import MAX_SHARDS, SYSTEM_CODE, Priority
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_of, registry_record
 from leasehold.kernel.retry import MAX_DELAY, Delays, Exponential, Fixed
+from leasehold.kernel.trust import has_code
 from leasehold.kernel.type_options import MAX_SEATS, OnFull, Retention
 from leasehold.limits.model import Rate
 from leasehold.webhooks.address import RunEvent, Webhook
@@ -126,7 +127,7 @@ def test_a_registry_has_the_codes_of_its_types_and_the_system_s_own():
         types={name: JobType(name=name, code=code) for name, code in (("one", 0x1001), ("two", 0x1002))}
     )
 
-    assert [registry.has_code(code) for code in (0, 0x1001, 0x1002, 0x1003, SYSTEM_CODE)] == [
+    assert [has_code(registry, code) for code in (0, 0x1001, 0x1002, 0x1003, SYSTEM_CODE)] == [
         *(True, True, True, False),
         True,
     ]

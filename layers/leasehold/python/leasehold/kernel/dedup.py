@@ -122,18 +122,14 @@ def _day_of(scheduled_for: datetime, zone: ZoneInfo) -> tuple[str, datetime]:
 
 
 def write_deduplicated(
-    drafted: Draft,
-    services: Services,
-    on_duplicate: OnDuplicate,
-    successor_of: JobId | None,
-    audit_entry: AuditEntry | None,
+    drafted: Draft, services: Services, on_duplicate: OnDuplicate, successor_of: JobId | None, entry: AuditEntry | None
 ) -> Enqueued:
     job, record = drafted.job, drafted.record
     assert record is not None
     offload, dedups = plan_offload(job, services), services.store.dedups
     for _ in range(_TRIES):
         replaced: Job | None = None
-        audit = features.audit_of_new_job(audit_entry, job, services) if audit_entry else None
+        audit = features.audit_of_new_job(entry, job, services) if entry else None
         also = audit.changes if audit else []
         with suppress(PointerMoved):
             # Looked up first only where a payload would be written in vain: that costs more than a look.

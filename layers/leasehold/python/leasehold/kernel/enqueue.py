@@ -9,27 +9,13 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold import features
 from leasehold.kernel import keys
-from leasehold.kernel.errors import (
-    InvalidJobIdError,
-    InvalidOptionError,
-    JobIdTakenError,
-    StoreError,
-    StoreUnavailableError,
-)
-from leasehold.kernel.job import SYSTEM, Job, job_record
+from leasehold.kernel.errors import InvalidJobIdError, InvalidOptionError, JobIdTakenError, StoreUnavailableError
+from leasehold.kernel.job import SYSTEM, Job
 from leasehold.kernel.job_type import parse_job_type, parse_users_job_type
 from leasehold.kernel.jobs import WAKE_WITHIN
-from leasehold.kernel.keys import (
-    RANDOM_BITS,
-    SYSTEM_CODE,
-    SYSTEM_SHARD,
-    Due,
-    JobPartition,
-    make_job_id,
-    parse_job_id,
-    partition_of,
-)
+from leasehold.kernel.keys import SYSTEM_CODE, SYSTEM_SHARD, Due, JobPartition, make_job_id, parse_job_id, partition_of
 from leasehold.kernel.payload import is_stored_form, resolve
+from leasehold.kernel.refusals import is_own_insert
 from leasehold.kernel.retry import parse_retry
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.times import due_time, start_limit
@@ -48,7 +34,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json
     from leasehold.kernel.retry import RetryPolicy
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Record
     from leasehold.schemas.payload_models import PayloadModel, TypedPayload
 
 _MAX_NAME_BYTES = 256
@@ -172,7 +157,7 @@ def draft(request: JobRequest, services: Services, *, job_id: JobId | None = Non
         has_choice = registry.shards > 1 and not is_systems
         shard = services.random_source.bits(32) % registry.shards if has_choice else SYSTEM_SHARD
         partition = JobPartition(registry.code_of(job_type.name), shard)
-        job_id = make_job_id(scheduled_for, partition, services.random_source.bits(RANDOM_BITS))
+        job_id = make_job_id(scheduled_for, partition, services.random_source.bits(keys.RANDOM_BITS))
     else:
         # It carries its time already, and the key must agree with it, also when that time has passed.
         scheduled_for, shard = keys.scheduled_for_of(job_id), partition_of(job_id).shard
@@ -266,40 +251,16 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
             services.store.jobs.insert(stored)
         except ConditionFailed as failed:
             refused = None
-            if _is_own(job, failed, drafted, services):
+            if is_own_insert(job, failed, services, has_given_id=drafted.has_given_id):
                 return job
             if drafted.has_given_id:
                 raise JobIdTakenError(job.job_id) from None
-            bits = services.random_source.bits(RANDOM_BITS)
+            bits = services.random_source.bits(keys.RANDOM_BITS)
             job_id = make_job_id(job.scheduled_for, partition_of(job.job_id), bits)
             job = replace(job, job_id=job_id, due=cast("Due", job.due)._replace(item_id=job_id))
         else:
             return job
     raise StoreUnavailableError(f"{_TRIES} ids in a row were taken; look at this machine's source of random numbers")
-
-
-def _is_own(job: Job, failed: ConditionFailed, drafted: Draft, services: Services) -> bool:
-    """Whether a try of this call made it, whose answer was lost; or, under an id that is derived, an earlier call."""
-    if not failed.was_repeated and not drafted.has_given_id:
-        return False
-    try:
-        current = failed.current or services.store.table.get(keys.job(job.job_id))
-    except StoreUnavailableError:
-        raise
-    except StoreError:
-        # Who may only insert cannot look. That somebody else has drawn the same 50 bits meanwhile is not to be feared.
-        return not drafted.has_given_id
-    return is_as_made(job, current, at_any_time=drafted.has_given_id)
-
-
-def is_as_made(job: Job, current: Record | None, *, at_any_time: bool = False) -> bool:
-    """Whether what is stored under this job's key was written as this job, whatever became of it since.
-
-    Not by its payload: an operator may have edited it before its own enqueue heard that it is there.
-    """
-    names = ("job_type", "created_by", "retry_of", "schedule", *(() if at_any_time else ("created_at",)))
-    made = job_record(job)
-    return current is not None and all(current.get(name) == made.get(name) for name in names)
 
 
 def log_enqueued(job: Job, services: Services) -> None:

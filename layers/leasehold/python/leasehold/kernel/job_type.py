@@ -28,11 +28,8 @@ START_AND_RESERVE = timedelta(seconds=10)
 
 def parse_job_type(name: object) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise InvalidJobTypeError(
-            name,
-            "a job type is 1 to 64 characters of a-z, 0-9 and _, starting with a letter",
-            "Use a name like daily_summary.",
-        )
+        problem = "a job type is 1 to 64 characters of a-z, 0-9 and _, starting with a letter"
+        raise InvalidJobTypeError(name, problem, "Use a name like daily_summary.")
     return name
 
 

@@ -92,9 +92,6 @@ class Registry:
         known = self.types.get(job_type)
         return known.code if known is not None else self.retired.get(job_type) or type_code(job_type)
 
-    def has_code(self, code: int) -> bool:
-        return code in {SYSTEM_CODE, NOT_ISOLATED} or any(each.code == code for each in self.types.values())
-
     def agrees(self, job_id: JobId, job_type: str) -> bool:
         """Whether a job of this type may have this id. Who writes an item can call it by any type, but not move it."""
         return partition_of(job_id).code == self.code_of(job_type)
@@ -157,13 +154,6 @@ class Deployment:
         if halt is not None:
             raise SystemHaltedError(halt.by, to_text(halt.at), halt.reason)
 
-    def agrees(self, job_id: JobId, job_type: str) -> bool:
-        """Whether a job with this id may be of this type; one that was deployed since the registry was read, too."""
-        known = self.registry()
-        if known.agrees(job_id, job_type):
-            return True
-        return not known.has_code(partition_of(job_id).code) and self.registry(fresh=True).agrees(job_id, job_type)
-
     def settings_of(self, job_type: str) -> JobType:
         """A type's settings; the defaults for one that is no longer deployed, whose jobs still need an end."""
         return self.registry().types.get(job_type) or JobType(name=job_type)
@@ -186,8 +176,6 @@ def is_fresh(read_at: datetime, now: datetime) -> bool:
     return timedelta(0) <= now - read_at < CACHE_FOR
 
 
-# `$` follows `#`: the range covers the halt, every reservation and every pause, and leaves the larger registry unread.
-_FIRST, _LAST = partitions.HALT, "pause$"
 _PAGE = 1000
 
 
@@ -200,7 +188,8 @@ class Control:
         halt: Switch | None = None
         pauses: dict[str, Switch] = {}
         reservations: dict[str, Reservation] = {}
-        page = self._table.query(JOBS, partitions.CONTROL, first=_FIRST, last=_LAST, limit=_PAGE)
+        # `$` follows `#`: all of them are in this range, and the registry, which is larger, is not.
+        page = self._table.query(JOBS, partitions.CONTROL, first=partitions.HALT, last="pause$", limit=_PAGE)
         for record in page.records:
             name = cast("str", record["SK"])
             if name == partitions.HALT:

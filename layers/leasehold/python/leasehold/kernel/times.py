@@ -30,11 +30,8 @@ def later(start: datetime, delay: timedelta, *, what: str = "the time") -> datet
 
 
 def _out_of_range(value: object, what: str) -> TimeOutOfRangeError:
-    return TimeOutOfRangeError(
-        value,
-        f"{what} is outside of what a job's key can hold",
-        f"Choose a time from {to_text(EPOCH)} to {to_text(LATEST)}.",
-    )
+    fix = f"Choose a time from {to_text(EPOCH)} to {to_text(LATEST)}."
+    return TimeOutOfRangeError(value, f"{what} is outside of what a job's key can hold", fix)
 
 
 def due_time(run_at: datetime | None, run_in: timedelta | None, now: datetime) -> datetime:
@@ -55,7 +52,6 @@ def due_time(run_at: datetime | None, run_in: timedelta | None, now: datetime) -
 def start_limit(start_by: datetime, scheduled_for: datetime) -> datetime:
     limit = instant(start_by, what="start_by")
     if limit <= scheduled_for:
-        raise InvalidOptionError(
-            to_text(limit), f"start_by is not after the job's time {to_text(scheduled_for)}", "Choose a later start_by."
-        )
+        problem = f"start_by is not after the job's time {to_text(scheduled_for)}"
+        raise InvalidOptionError(to_text(limit), problem, "Choose a later start_by.")
     return limit

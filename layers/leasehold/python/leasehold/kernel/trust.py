@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.kernel.jobs import DueJob
+from leasehold.kernel.keys import NOT_ISOLATED, SYSTEM_CODE, partition_of
 from leasehold.kernel.other_entries import DueUnreadable
 from leasehold.telemetry import DISAGREEMENTS, Event
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.job import Job
     from leasehold.kernel.jobs import DueEntry
     from leasehold.kernel.keys import JobId
+    from leasehold.kernel.registry import Registry
     from leasehold.kernel.services import Services
 
 
@@ -25,10 +27,24 @@ def trusted_jobs(entries: Iterable[DueEntry], services: Services) -> list[DueJob
 
 def is_trusted(job_id: JobId, job_type: str, services: Services) -> bool:
     """Whether a job with this id may be of this type; where not, that is reported."""
-    if services.deployment.agrees(job_id, job_type):
+    if agrees(job_id, job_type, services):
         return True
     report(job_id, f"its key is not that of a {job_type} job", services)
     return False
+
+
+def agrees(job_id: JobId, job_type: str, services: Services) -> bool:
+    """Whether a job with this id may be of this type; one that was deployed since the registry was read, too."""
+    registry = services.deployment.registry()
+    if registry.agrees(job_id, job_type):
+        return True
+    if has_code(registry, partition_of(job_id).code):
+        return False
+    return services.deployment.registry(fresh=True).agrees(job_id, job_type)
+
+
+def has_code(registry: Registry, code: int) -> bool:
+    return code in {SYSTEM_CODE, NOT_ISOLATED} or any(each.code == code for each in registry.types.values())
 
 
 def trusted_job(job: Job | None, services: Services) -> Job | None:

@@ -12,6 +12,7 @@ from leasehold.circuit_breaker.circuits import circuit_of_type
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.partitions import pages
+from leasehold.kernel.trust import agrees
 from leasehold.lean import dataclass
 from leasehold.limits.waiting import lanes_waiting_for, waiting_scopes
 from leasehold.telemetry import (
@@ -123,4 +124,4 @@ def _count(read: Callable[..., DuePage], backlog: Backlog, stop_at: datetime, se
 
 def _is_counted(entry: DueJob, services: Services) -> bool:
     """What calls itself a job of a type that it cannot be of must not be that type's backlog; the polls report it."""
-    return entry.status.is_waiting and services.deployment.agrees(entry.job_id, entry.job_type)
+    return entry.status.is_waiting and agrees(entry.job_id, entry.job_type, services)
