@@ -55,9 +55,8 @@ class Day:
         try:
             ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise InvalidOptionError(
-                self.timezone, "there is no such timezone", "Use an IANA name like Europe/Berlin."
-            ) from None
+            fix = "Use an IANA name like Europe/Berlin."
+            raise InvalidOptionError(self.timezone, "there is no such timezone", fix) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +111,8 @@ def _day_of(scheduled_for: datetime, zone: ZoneInfo) -> tuple[str, datetime]:
         day = scheduled_for.astimezone(zone).date()
         midnight = datetime.combine(day + timedelta(days=1), time(), tzinfo=zone)
     except OverflowError:
-        raise TimeOutOfRangeError(
-            scheduled_for, "the end of the dedup window is after the year 9999", "Choose an earlier time."
-        ) from None
+        problem = "the end of the dedup window is after the year 9999"
+        raise TimeOutOfRangeError(scheduled_for, problem, "Choose an earlier time.") from None
     return day.isoformat(), instant(midnight, what="the end of the dedup window")
 
 
@@ -198,12 +196,12 @@ class Dedups:
         try:
             self._table.transact(changes, token=request_token(*said))
         except TransactionCancelled as cancelled:
-            if seen is None and cancelled.failed.get(0, {}) is None:
+            holder = cancelled.failed.get(0)
+            if holder is None and seen is None and 0 in cancelled.failed:
                 raise StoreError(
                     f"dedup key {record.ref.key!r} of {job.job_type} was used before, and this program may not look at "
                     "what holds it. Give it `grant_deduplicate` besides `grant_enqueue`."
                 ) from None
-            holder = cancelled.failed.get(0)
             pointed = dedup_record_of(record.ref, holder) if holder else None
             if pointed is not None and pointed.job_id == job.job_id:
                 return None

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _MAX_NAME_BYTES = 256
 _TRIES = 5
+_LOGGED = ("job_id", "job_type", "created_by", "trace", "schedule", "group_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +86,7 @@ def request_of(wanted: NewJob) -> JobRequest:
     if trace is None:
         trace = current_trace() if API in sys.modules else given.get()
     request = JobRequest(wanted=wanted, job_type=job_type, payload_text=payload_text, trace=trace)
-    if wanted.debounce is None and wanted.max_wait is None:
-        return request
-    return features.debounced(request)
+    return request if wanted.debounce is None and wanted.max_wait is None else features.debounced(request)
 
 
 class OnDuplicate(StrEnum):
@@ -264,16 +263,8 @@ def inserted(drafted: Draft, services: Services, *, refused: ConditionFailed | N
 
 
 def log_enqueued(job: Job, services: Services) -> None:
-    services.telemetry.event(
-        Event.JOB_ENQUEUED,
-        job_id=job.job_id,
-        job_type=job.job_type,
-        scheduled_for=job.scheduled_for.isoformat(),
-        created_by=job.created_by,
-        trace=job.trace,
-        schedule=job.schedule,
-        group_id=job.group_id,
-    )
+    said = {name: getattr(job, name) for name in _LOGGED}
+    services.telemetry.event(Event.JOB_ENQUEUED, **said, scheduled_for=job.scheduled_for.isoformat())
 
 
 def creation(job: Job, services: Services) -> AuditEntry | None:

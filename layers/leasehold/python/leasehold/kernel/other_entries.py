@@ -45,7 +45,7 @@ class DueItem:
 
 def other_entry(partition: str, sort: str, due_key: str) -> DueScope | DueItem | DueUnreadable:
     if partition.startswith("seat#") and sort == partitions.SCOPE:
-        return DueScope(scope=partitions.scope_of_partition(partition), due_key=due_key)
+        return DueScope(scope=partition.removeprefix("seat#"), due_key=due_key)
     kind, name = features.due_item(partition, sort) or (None, "")
     if kind is not None:
         return DueItem(kind=kind, name=name, due_key=due_key)

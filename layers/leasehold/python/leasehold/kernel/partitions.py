@@ -57,15 +57,8 @@ def scope_partition(scope: str) -> str:
     return f"seat#{scope}"
 
 
-def scope_of_partition(partition: str) -> str:
-    return partition.removeprefix("seat#")
-
-
 def dead_letter(job_id: JobId) -> Key:
     return Key(DEAD_LETTERS, (job_id,))
-
-
-_PAGE = 100
 
 
 class _Paged(Protocol):
@@ -84,7 +77,7 @@ def pages[Paged: _Paged](read: Callable[..., Paged]) -> Iterator[Paged]:
 
 def records_in(table: Table, partition: str) -> Iterator[Record]:
     """Every record of a partition, by its sort key."""
-    for page in pages(partial(table.query, JOBS, partition, limit=_PAGE)):
+    for page in pages(partial(table.query, JOBS, partition, limit=100)):
         yield from page.records
 
 
@@ -100,12 +93,8 @@ def refusal(table: Table, change: Change) -> Record | None:
 def of_jobs(registry: Registry, *job_types: str) -> list[str]:
     """Where jobs of these types live; of all users' types, if none is named."""
     named = job_types or [each for each in (*registry.types, *registry.retired) if each != DELIVERY]
-    codes = dict.fromkeys(registry.code_of(each) for each in named)
-    return [
-        JobPartition(code, shard).name
-        for code in codes
-        for shard in range(1 if code == SYSTEM_CODE else registry.shards)
-    ]
+    codes, fewer = dict.fromkeys(map(registry.code_of, named)), {SYSTEM_CODE: 1}
+    return [JobPartition(code, shard).name for code in codes for shard in range(fewer.get(code, registry.shards))]
 
 
 def id_pattern(code: int) -> str:

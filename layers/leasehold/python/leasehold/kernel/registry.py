@@ -150,8 +150,7 @@ class Deployment:
         return switches
 
     def refuse_if_halted(self) -> None:
-        halt = self.switches().halt
-        if halt is not None:
+        if (halt := self.switches().halt) is not None:
             raise SystemHaltedError(halt.by, to_text(halt.at), halt.reason)
 
     def settings_of(self, job_type: str) -> JobType:
@@ -176,9 +175,6 @@ def is_fresh(read_at: datetime, now: datetime) -> bool:
     return timedelta(0) <= now - read_at < CACHE_FOR
 
 
-_PAGE = 1000
-
-
 class Control:
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -189,7 +185,7 @@ class Control:
         pauses: dict[str, Switch] = {}
         reservations: dict[str, Reservation] = {}
         # `$` follows `#`: all of them are in this range, and the registry, which is larger, is not.
-        page = self._table.query(JOBS, partitions.CONTROL, first=partitions.HALT, last="pause$", limit=_PAGE)
+        page = self._table.query(JOBS, partitions.CONTROL, first=partitions.HALT, last="pause$", limit=1000)
         for record in page.records:
             name = cast("str", record["SK"])
             if name == partitions.HALT:

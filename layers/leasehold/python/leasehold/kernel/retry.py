@@ -69,9 +69,8 @@ def parse_retry(value: object) -> RetryPolicy:
         case Delays(delays):
             raise InvalidOptionError(len(delays), f"a job's own table has at most {MAX_DELAYS} delays", "Use fewer.")
         case _:
-            raise InvalidOptionError(
-                value, "a retry policy is Exponential, Fixed or Delays", "Use Fixed(timedelta(seconds=30))."
-            )
+            problem = "a retry policy is Exponential, Fixed or Delays"
+            raise InvalidOptionError(value, problem, "Use Fixed(timedelta(seconds=30)).")
 
 
 def retry_delay(policy: RetryPolicy, attempts: int, random_source: float) -> timedelta:
