@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Never
 
+from leasehold import features
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import InvalidOptionError, StoreUnavailableError
 from leasehold.kernel.keys import SYSTEM_CODE
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.table import ConditionFailed, Equals, Missing, Put, TransactionCancelled, request_token
 from leasehold.kernel.type_options import DELIVERY, type_scope
-from leasehold.limits.scopes import awakened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -61,7 +61,8 @@ def _register(registry: Registry, store: Store, now: datetime, token: str) -> No
         types = {name: job_type for name, job_type in registry.types.items() if name in announced}
         step = _registration(replace(registry, types=types), as_seen)
         wakes = [
-            awakened(type_scope(name), now, token, registry.shards) for name in new[start : start + _TYPES_AT_ONCE]
+            features.awakened(type_scope(name), now, token, registry.shards)
+            for name in new[start : start + _TYPES_AT_ONCE]
         ]
         store.table.transact([step, *wakes], token=request_token(token, str(start)))
         as_seen = (Equals("shards", registry.shards),)
