@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING
 
 from leasehold import features
 from leasehold.kernel import partitions
@@ -98,17 +98,17 @@ def succeeding(known: Registry, wanted: Registry) -> Registry:
     )
 
 
-def refuse_shared_codes(codes: Mapping[str, int]) -> Never:
+def refuse_shared_codes(codes: Mapping[str, int]) -> None:
     """Two types with one code would share partitions, and with them rights."""
-    owners: dict[int, list[str]] = {}
-    for name in sorted(codes):
-        owners.setdefault(codes[name], []).append(name)
-    code, (older, newer, *_) = next((code, names) for code, names in owners.items() if len(names) > 1)
-    raise InvalidOptionError(
-        f"0x{code:04x}",
-        f"{older} and {newer} have the same code, which names the partitions of their jobs",
-        f"Give the newer of them another in its job.toml: {free_code_line(codes.values())}.",
-    )
+    owners: dict[int, str] = {}
+    for name, code in sorted(codes.items()):
+        if code in owners:
+            raise InvalidOptionError(
+                f"0x{code:04x}",
+                f"{owners[code]} and {name} have the same code, which names the partitions of their jobs",
+                f"Give the newer of them another in its job.toml: {free_code_line(codes.values())}.",
+            )
+        owners[code] = name
 
 
 def free_code_line(taken: Collection[int]) -> str:
