@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from leasehold import features
 from leasehold.kernel.errors import LeaseLostError, StoreError
 from leasehold.kernel.execute import Attempt, Execution
 from leasehold.kernel.job_type import LONGEST_INVOCATION, START_AND_RESERVE
@@ -132,8 +133,7 @@ class BatchExecutor:
 
     def _run_alive(self, attempts: Sequence[Attempt]) -> list[object]:
         """Run attempts together, each with its own heartbeat; what one of them lost is its own outcome."""
-        keep_alive = self.executor.keep_alive if self.job_type.heartbeat else None
-        kept = [] if keep_alive is None else [keep_alive(attempt) for attempt in attempts]
+        kept = [self.executor.keep_alive(attempt) for attempt in attempts] if self.job_type.heartbeat else []
         for alive in kept:
             alive.__enter__()
         outcomes: list[object] = []
@@ -159,7 +159,9 @@ class BatchExecutor:
                 outcome = unfit
         if isinstance(outcome, BaseException):
             error = outcome
-            self._done[job_id] = self._unless_lost(attempt, lambda: self.executor.raised(attempt, error))
+            self._done[job_id] = self._unless_lost(
+                attempt, lambda: features.end_as_raised(attempt, error, self.executor)
+            )
             return None
         if attempt.has_ended:  # by transact_complete
             self._done[job_id] = self.executor.completed(attempt)
@@ -179,7 +181,10 @@ class BatchExecutor:
                 self._done[attempt.job.job_id] = self._unless_lost(attempt, finish)
 
     def _finish(self, attempt: Attempt, ending: Ending, written: set[JobId]) -> Execution:
-        attempt.finish(ending, is_written=attempt.job.job_id in written)
+        if attempt.job.job_id in written:
+            attempt.ended(ending)
+        else:
+            attempt.finish(ending)
         return self.executor.completed(attempt)
 
     def _unless_lost(self, attempt: Attempt, end: Callable[[], Execution]) -> Execution:

@@ -7,6 +7,7 @@ which a handler's process writes to it: it keeps the lease, and writes the end.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
@@ -18,14 +19,14 @@ from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import Write
 from leasehold.kernel.keys import make_nonce, to_text
-from leasehold.kernel.payload import OFFLOADED, decode, encode_result
+from leasehold.kernel.payload import decode, encode_result
 from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import COMPLETE, START, Transition
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
 from leasehold.telemetry import COMPLETED, LATENESS, LEASES_LOST, PROCESSING, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import ForeignItem
+
+    type Work = Callable[[Attempt], object]
+    type KeepAlive = Callable[[Attempt], AbstractContextManager[object]]
 
 _FIRST_PAUSE = timedelta(milliseconds=200)
 _LONGEST_PAUSE = timedelta(seconds=5)
@@ -64,20 +67,12 @@ class Executor:
     types that ask for one. `remaining` is how long the platform lets this invocation live.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        *,
-        worker_id: str,
-        keep_alive: Callable[[Attempt], AbstractContextManager[object]] | None = None,
-    ) -> None:
+    def __init__(self, services: Services, *, worker_id: str, keep_alive: KeepAlive = nullcontext) -> None:
         self._services = services
         self._worker_id = worker_id
         self.keep_alive = keep_alive
 
-    def execute(
-        self, handover: Handover, work: Callable[[Attempt], object], *, remaining: timedelta | None = None
-    ) -> Execution:
+    def execute(self, handover: Handover, work: Work, *, remaining: timedelta | None = None) -> Execution:
         attempt = self.begin(handover, remaining=remaining)
         if isinstance(attempt, Execution):
             return attempt
@@ -113,10 +108,8 @@ class Executor:
     def start_of(self, handover: Handover, job_type: JobType, time_left: timedelta) -> Write:
         """Swap the token for a nonce of this invocation: of two copies of a hand-over, one finds the token."""
         now = self._services.clock.now()
-        values: dict[str, object] = {
-            "locked_by": make_nonce(self._services.random_source, self._worker_id),
-            "started_at": now,
-        }
+        nonce = make_nonce(self._services.random_source, self._worker_id)
+        values: dict[str, object] = {"locked_by": nonce, "started_at": now}
         # A lease must outlast what it protects; a hand-over that waited long in a queue gets a longer one.
         needed_until = now + (job_type.lease_length / 2 if job_type.heartbeat else time_left + CLOCK_TOLERANCE)
         if handover.lease.at < needed_until:
@@ -126,7 +119,13 @@ class Executor:
         return Write(job_id=handover.job_id, transition=START, seen=seen, values=values)
 
     def started(self, job: Job, job_type: JobType, time_left: timedelta) -> Attempt:
-        self._log_start(job)
+        """The start is written: it is logged, and its worker owns the job."""
+        assert job.started_at is not None
+        self._log(job, Event.JOB_STARTED)
+        # A member of a group waits for its turn: that is no lateness.
+        if job.attempts == 1 and job.last_attempt_at is None and job.group_id is None:
+            late = (job.started_at - job.scheduled_for).total_seconds()
+            self._services.telemetry.measure(LATENESS, max(late, 0.0), job_type=job.job_type)
         return Attempt(job, job_type, self._services, deadline=self._services.clock.now() + time_left)
 
     def not_started(self, handover: Handover, current: Job | None) -> Execution:
@@ -147,62 +146,34 @@ class Executor:
 
     # --- from the handler's work to the end
 
-    def _run(self, attempt: Attempt, work: Callable[[Attempt], object]) -> Execution:
+    def _run(self, attempt: Attempt, work: Work) -> Execution:
         try:
-            if self.keep_alive is not None and attempt.job_type.heartbeat:
-                with self.keep_alive(attempt):
-                    result = work(attempt)
-            else:
+            with self.keep_alive(attempt) if attempt.job_type.heartbeat else nullcontext():
                 result = work(attempt)
             result_text = None if result is None or attempt.has_ended else encode_result(result)
         except (Exception, SystemExit) as error:
-            return self.raised(attempt, error)
+            return features.end_as_raised(attempt, error, self)
         if not attempt.has_ended:
             attempt.complete(result_text)
         return self.completed(attempt)
-
-    def raised(self, attempt: Attempt, error: BaseException) -> Execution:
-        """End an attempt as what its handler raised says; LeaseLostError if it is not this worker's any more."""
-        return features.end_as_raised(attempt, error, self)
 
     def completed(self, attempt: Attempt) -> Execution:
         self.log_end(attempt, Event.JOB_COMPLETED, "success")
         return Execution.COMPLETED
 
-    def _log_start(self, job: Job) -> None:
-        assert job.started_at is not None
-        assert job.due is not None
-        self._services.telemetry.event(
-            Event.JOB_STARTED,
-            job_id=job.job_id,
-            job_type=job.job_type,
-            attempt=job.attempts,
-            worker_id=job.locked_by,
-            trace=job.trace,
-        )
-        # A member of a group waits for its turn: that is no lateness.
-        if job.attempts == 1 and job.last_attempt_at is None and job.group_id is None:
-            late = (job.started_at - job.scheduled_for).total_seconds()
-            self._services.telemetry.measure(LATENESS, max(late, 0.0), job_type=job.job_type)
-
     def log_end(self, attempt: Attempt, event: Event, status: str | None = None, **fields: object) -> None:
         job = attempt.job
         assert job.started_at is not None
         seconds = (self._services.clock.now() - job.started_at).total_seconds()
-        self._services.telemetry.event(
-            event,
-            job_id=job.job_id,
-            job_type=job.job_type,
-            attempt=job.attempts,
-            worker_id=attempt.nonce,
-            duration_ms=round(seconds * 1000),
-            claimed_at=job.locked_at and to_text(job.locked_at),
-            trace=job.trace,
-            **fields,
-        )
+        claimed_at = job.locked_at and to_text(job.locked_at)
+        self._log(job, event, duration_ms=round(seconds * 1000), claimed_at=claimed_at, **fields)
         self._services.telemetry.measure(PROCESSING, seconds, job_type=job.job_type)
         if status is not None:
             self._services.telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=status)
+
+    def _log(self, job: Job, event: Event, **fields: object) -> None:
+        fields |= {"attempt": job.attempts, "worker_id": job.locked_by, "trace": job.trace}
+        self._services.telemetry.event(event, job_id=job.job_id, job_type=job.job_type, **fields)
 
     def log_lost(self, job_id: str, job_type: str, transition: str) -> None:
         self._services.telemetry.event(
@@ -212,18 +183,16 @@ class Executor:
 
 
 class Attempt:
-    """Owns a started job under a nonce that was made in this invocation; `job` is the job as the start left it.
+    """Owns a started job: it is locked by a nonce that was made in this invocation. `job` is as it was last seen.
 
     This is what a run that completes needs. It is kept alive by runtime/lease.py; whatever else a handler can say, by
     raising, becomes an end in runtime/signals.py.
     """
 
     def __init__(self, job: Job, job_type: JobType, services: Services, *, deadline: datetime) -> None:
-        assert job.locked_by is not None
         self.job = job
         self.job_type = job_type
         self.deadline = deadline
-        self.nonce = job.locked_by
         self.artifacts: list[str] = []
         self.has_ended = False
         self.services = services
@@ -232,9 +201,8 @@ class Attempt:
 
     def read_payload(self) -> Json:
         """What the job is to do; PayloadMissingError if it stood apart and is gone."""
-        form = self.job.stored_payload
-        if isinstance(form, str) and not form.startswith(OFFLOADED):  # nearly all
-            return decode(form)
+        if (text := self.job.plain_payload) is not None:  # nearly all
+            return decode(text)
         # Not by way of `self.job`, which the heartbeat may replace meanwhile.
         now = self.services.clock.now()
         half = now + (self.deadline - now) / 2  # the other half is for the end, which has to be written either way
@@ -242,33 +210,19 @@ class Attempt:
         self.job = job
         return job.payload
 
-    def complete(
-        self, result_text: str | None, *, skipped: str | None = None, foreign: Sequence[ForeignItem] = ()
-    ) -> None:
+    def complete(self, result_text: str | None, **how: Any) -> None:
         """End as completed, together with the handler's own writes if it has any."""
-        self.finish(self.completion(result_text, skipped=skipped, foreign=foreign))
+        self.finish(self.completion(result_text, **how))
 
-    def completion(
-        self, result_text: str | None, *, skipped: str | None = None, foreign: Sequence[ForeignItem] = ()
-    ) -> Ending:
+    def completion(self, result_text: str | None, **how: Any) -> Ending:
         """The end of a completed run, not yet written: a batch writes many by one request."""
         values: dict[str, object] = {} if result_text is None else {"result": result_text}
         if self.artifacts:
             values["artifacts"] = tuple(self.artifacts)
-        return self.ending(
-            COMPLETE,
-            outcome=Outcome.COMPLETED if skipped is None else Outcome.SKIPPED,
-            reason=skipped,
-            values=values,
-            failed=False if skipped is None else None,
-            foreign=foreign,
-        )
+        return self.ending(COMPLETE, **{"outcome": Outcome.COMPLETED, "failed": False, "values": values, **how})
 
-    def finish(self, ending: Ending, *, is_written: bool = False) -> None:
-        """Write an end that only the loss of the lease can keep from being written, unless a batch has written it."""
-        if is_written:
-            self._end(ending)
-            return
+    def finish(self, ending: Ending) -> None:
+        """Write an end that only the loss of the lease can keep from being written."""
         try:
             self.commit(ending)
         except TransitionRefused as refused:
@@ -280,20 +234,22 @@ class Attempt:
 
     def ending(self, step: Transition, **how: Any) -> Ending:
         """An end of this run, not yet written; see `Ending` for what it says."""
-        artifacts = tuple(self.artifacts) if "outcome" in how else ()
         return self._with_retries(
-            lambda: Ending(self.job, step, self.services, job_type=self.job_type, artifacts=artifacts, **how)
+            lambda: Ending(
+                self.job, step, self.services, job_type=self.job_type, artifacts=tuple(self.artifacts), **how
+            )
         )
 
     def commit(self, ending: Ending) -> None:
         """Write it; TransitionRefused if the lease is lost, or a cancel was requested."""
         self._with_retries(ending.commit)
-        self._end(ending)
+        self.ended(ending)
 
     def lost(self, transition: Transition, current: Job | None) -> LeaseLostError:
         return LeaseLostError(self.job.job_id, transition.name, current.status if current else None)
 
-    def _end(self, ending: Ending) -> None:
+    def ended(self, ending: Ending) -> None:
+        """It is written, here or by a batch."""
         self.has_ended = True
         ending.after()
 

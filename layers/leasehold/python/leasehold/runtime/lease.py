@@ -29,13 +29,13 @@ def extend(attempt: Attempt) -> datetime:
     until = max(now + attempt.job_type.lease_length, attempt.lease_until + timedelta(milliseconds=1))
     assert attempt.job.due is not None
     values = {"lock_expires_at": until, "due_key": attempt.job.due._replace(at=until)}
-    seen = {"locked_by": attempt.nonce, "now": now, "until": until}
+    seen = {"locked_by": attempt.job.locked_by, "now": now, "until": until}
     write = Write(job_id=attempt.job.job_id, transition=EXTEND, seen=seen, values=values)
     try:
         current = attempt.services.store.jobs.apply_and_read(write)
     except TransitionRefused as refused:
         # The heartbeat and the handler may extend at the same time: the shorter of the two has lost nothing.
-        is_ours = refused.current is not None and refused.current.locked_by == attempt.nonce
+        is_ours = refused.current is not None and refused.current.locked_by == attempt.job.locked_by
         if refused.current is None or not is_ours or (refused.current.lock_expires_at or until) <= until:
             raise attempt.lost(EXTEND, refused.current) from None
         current = refused.current
@@ -54,7 +54,7 @@ def is_cancel_requested(attempt: Attempt) -> bool:
             current = attempt.services.store.jobs.get(attempt.job.job_id)
         except StoreUnavailableError:
             return False  # nothing is known to have changed; the next look asks again
-        if current is None or current.locked_by != attempt.nonce:
+        if current is None or current.locked_by != attempt.job.locked_by:
             raise LeaseLostError(attempt.job.job_id, "reading it", current.status if current else None)
         attempt.see(current)
     return attempt.job.cancel_requested is not None

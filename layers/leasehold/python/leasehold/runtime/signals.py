@@ -85,7 +85,7 @@ def end_as_raised(attempt: Attempt, error: BaseException, executor: Executor) ->
             executor.log_end(attempt, Event.JOB_SNOOZED, seconds=delay.total_seconds())
             return Execution.SNOOZED
         case Skip(reason=reason):
-            attempt.complete(None, skipped=reason)
+            attempt.complete(None, outcome=Outcome.SKIPPED, reason=reason, failed=None)
             said = without_payload(reason, attempt.job)
             executor.log_end(attempt, Event.JOB_COMPLETED, "skipped", reason=said)
             return Execution.SKIPPED
@@ -131,7 +131,7 @@ def _unless_cancelled(attempt: Attempt, ending: Ending, failure: Failure | None 
         attempt.commit(ending)
     except TransitionRefused as refused:
         current = refused.current
-        if current is None or current.locked_by != attempt.nonce or current.cancel_requested is None:
+        if current is None or current.locked_by != attempt.job.locked_by or current.cancel_requested is None:
             raise attempt.lost(ending.write.transition, current) from None
         attempt.see(current)
         abort(attempt, current.cancel_reason or "cancelled", failure)
