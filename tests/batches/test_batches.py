@@ -286,7 +286,7 @@ def test_an_outage_at_one_job_s_start_keeps_no_other_of_its_batch_from_its_end(m
 
 @pytest.mark.parametrize(
     ("how", "owner", "name", "becomes"),
-    [("", Attempt, "finish", "completed"), ("raise", signals, "fail", "failed")],
+    [("", Attempt, "ended", "completed"), ("raise", signals, "fail", "failed")],
 )
 def test_whatever_goes_wrong_with_the_end_of_one_job_the_others_have_theirs(monkeypatch, how, owner, name, becomes):
     test = queue()

@@ -6,7 +6,8 @@ An `Ending` is decided once, written until the table has taken it, and tidied up
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never, cast
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from leasehold.kernel.dead_letter import dead_letter_for, dead_letter_insertion, log_dead
 from leasehold.kernel.errors import StoreError
@@ -23,7 +24,7 @@ from leasehold.telemetry import COMPLETED, Event
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from leasehold.kernel.hooks import Feature, Hooks
     from leasehold.kernel.job import Job
@@ -42,6 +43,7 @@ class Failure:
     is_retryable: bool = True
 
 
+@dataclass()
 class Ending:
     """One end, decided once: however often it has to be written, it is the same write with the same token.
 
@@ -54,50 +56,48 @@ class Ending:
     done: features whose share of this end the caller commits in the same transaction.
     """
 
-    def __init__(
-        self,
-        job: Job,
-        step: Transition,
-        services: Services,
-        *,
-        outcome: Outcome | None = None,
-        failure: Failure | None = None,
-        reason: str | None = None,
-        worker: str | None = None,
-        artifacts: tuple[str, ...] = (),
-        values: Mapping[str, object] | None = None,
-        failed: bool | None = None,
-        is_orphan: bool = False,
-        foreign: Sequence[ForeignItem] = (),
-        done: Collection[str] = (),
-        job_type: JobType | None = None,
-    ) -> None:
-        self.job = job
-        self.failure = failure
-        self._reason = reason
-        self._services = services
-        self._foreign = foreign
-        self._token: str | None = None
+    job: Job
+    step: Transition
+    services: Services
+    outcome: Outcome | None = None
+    failure: Failure | None = None
+    reason: str | None = None
+    worker: str | None = None
+    artifacts: tuple[str, ...] = ()
+    values: Mapping[str, object] = field(default_factory=dict)
+    failed: bool | None = None
+    is_orphan: bool = False
+    foreign: Sequence[ForeignItem] = ()
+    done: Collection[str] = ()
+    job_type: JobType | None = None
+    _token: str | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        job, step, failure, services = self.job, self.step, self.failure, self.services
         now = services.clock.now()
-        written = dict(values or {})
-        if outcome is not None:
-            run = run_of(job, now, outcome, failure=failure, reason=reason, worker=worker, artifacts=artifacts)
+        written = dict(self.values)
+        if self.outcome is not None:
+            said = {"reason": run_error(self.reason), "artifacts": self.artifacts}
+            run = run_of(job, now, self.outcome, failure, worker=self.worker or job.locked_by, **said)
             written["runs"] = appended(job.runs, run)
         if failure is not None:
             written |= {"last_error": shortened(failure.error, MAX_ERROR_BYTES), "last_error_code": failure.code}
         if "cancel_reason" in step.sets:
-            written["cancel_reason"] = reason
+            written["cancel_reason"] = self.reason
         # An ended job's last attempt is the one that `started_at` names: only what would be stale is written over.
         if job.started_at is not None and ("last_attempt_at" in step.sets or job.last_attempt_at is not None):
             written["last_attempt_at"] = job.started_at
-        if step.target is not None and step.target.has_ended:
-            written |= self._end_values(step.target, now)
-        job_type = job_type or services.deployment.settings_of(job.job_type)
+        status = step.target if step.target is not None and step.target.has_ended else None
+        if status is not None:
+            written["completed_at"] = now
+        job_type = self.job_type or services.deployment.settings_of(job.job_type)
         self.end = End(
-            job=job, job_type=job_type, step=step, at=now, values=written, failed=failed, is_orphan=is_orphan
+            job=job, job_type=job_type, step=step, at=now, values=written, failed=self.failed, is_orphan=self.is_orphan
         )
         self._concerned = _concerned(job, job_type, services.features)
-        joinings = {name: hooks.with_end(self.end, services) for name, hooks in self._concerned if name not in done}
+        joinings = {
+            name: hooks.with_end(self.end, services) for name, hooks in self._concerned if name not in self.done
+        }
         # What an earlier run owes still, to a feature that has no say in this end, stays owed.
         kept = [each for each in job.owed if each.partition(":")[0] not in joinings]
         self.owed = (*kept, *(owed(name, each.note) for name, each in joinings.items() if each.is_owed))
@@ -107,8 +107,8 @@ class Ending:
             runs = cast("tuple[Run, ...]", written.get("runs", job.runs))
             shown = job if job.plain_payload is not None else services.store.payloads.shown(job)
             self.joined.insert(0, dead_letter_insertion(dead_letter_for(shown, failure, now, runs)))
-        if "completed_at" in written:
-            written |= self._whereabouts(step.target, now)
+        if status is not None:
+            written |= self._whereabouts(status, now)
         elif self.owed != job.owed and step.target is JobStatus.FAILED:
             due = cast("Due", written["due_key"]).owing_since(now)
             written |= {"due_lane": job.run_lane, "due_key": due, "wake": True, "owed": self.owed}
@@ -118,7 +118,7 @@ class Ending:
     @property
     def is_plain(self) -> bool:
         """Whether the write of the job itself is all."""
-        return not (self.joined or self.owed or self._foreign)
+        return not (self.joined or self.owed or self.foreign)
 
     @property
     def changes(self) -> list[Change]:
@@ -127,13 +127,13 @@ class Ending:
 
     def commit(self) -> None:
         """Write it; TransitionRefused if the job is not what the writer saw."""
-        jobs = self._services.store.jobs
-        if self.joined or self._foreign:
+        jobs = self.services.store.jobs
+        if self.joined or self.foreign:
             if self._token is None:
                 # The writer's own: with a shared one, two at the same millisecond would both be told that they did it.
-                stamp = f"{self._services.random_source.bits(64):x}"
-                self._token = request_token(self.job.job_id, self.write.transition.name, stamp)
-            jobs.apply_with(self.write, self.joined, token=self._token, foreign=self._foreign)
+                stamp = f"{self.services.random_source.bits(64):x}"
+                self._token = request_token(self.job.job_id, self.step.name, stamp)
+            jobs.apply_with(self.write, self.joined, token=self._token, foreign=self.foreign)
         else:
             jobs.apply(self.write)
 
@@ -148,19 +148,18 @@ class Ending:
 
     def concluded(self, *, keeps_key: bool = False) -> None:
         """Log an end that stands, and tidy up behind it. Whose handler ended it logs that with its run."""
-        job, reason = self.job, self._reason
-        match self.write.transition.target:
+        match self.step.target:
             case JobStatus.CANCELLED:
-                self._log(Event.JOB_CANCELLED, "cancelled", reason=reason or job.cancel_reason)
+                self._log(Event.JOB_CANCELLED, "cancelled", reason=self.reason or self.job.cancel_reason)
             case JobStatus.COMPLETED:
-                self._log(Event.JOB_COMPLETED, "skipped", reason=reason, status="skipped")
+                self._log(Event.JOB_COMPLETED, "skipped", reason=self.reason, status="skipped")
             case JobStatus.DEAD_LETTER:
                 assert self.failure is not None
-                log_dead(job, self.failure, self._services)
+                log_dead(self.job, self.failure, self.services)
         self.after(keeps_key=keeps_key)
 
     def _log(self, event: Event, counted_as: str, **fields: object) -> None:
-        job, telemetry = self.job, self._services.telemetry
+        job, telemetry = self.job, self.services.telemetry
         telemetry.event(event, job_id=job.job_id, job_type=job.job_type, **fields)
         telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=counted_as)
 
@@ -172,28 +171,24 @@ class Ending:
         if self.job.dedup is not None and not keeps_key:
             from leasehold.kernel.dedup import retire_dedup_record
 
-            retire_dedup_record(self.job, self.write.values.get("expires_at"), self._services)
+            retire_dedup_record(self.job, self.write.values.get("expires_at"), self.services)
         for name, hooks in self._concerned:
             try:
-                hooks.after(self.end, self._services)
+                hooks.after(self.end, self.services)
             except StoreError as error:
-                self._services.telemetry.event(Event.TIDY_FAILED, job_id=self.job.job_id, what=name, error=str(error))
+                self.services.telemetry.event(Event.TIDY_FAILED, job_id=self.job.job_id, what=name, error=str(error))
 
-    def _end_values(self, status: JobStatus, now: datetime) -> dict[str, object]:
-        values: dict[str, object] = {"completed_at": now}
-        if self._services.deployment.registry().ended_index:
-            values["ended_lane"] = ended_lane(status, self.job.job_type)
-            values["ended_key"] = f"{to_text(now)}#{self.job.job_id}"
-        return values
-
-    def _whereabouts(self, status: JobStatus | None, now: datetime) -> dict[str, object]:
+    def _whereabouts(self, status: JobStatus, now: datetime) -> dict[str, object]:
         """An ended job goes after its retention. While it owes something it stays due, and must not expire."""
-        assert status is not None
+        values: dict[str, object] = {}
+        if self.services.deployment.registry().ended_index:
+            lane = ended_lane(status, self.job.job_type)
+            values = {"ended_lane": lane, "ended_key": f"{to_text(now)}#{self.job.job_id}"}
         if self.owed:
             from leasehold.kernel.next_attempt import due_values
 
-            return {**due_values(self.job, now, now), "wake": True, "owed": self.owed}
-        return expiry_values(self.job, status, now, self.end.job_type)
+            return {**values, **due_values(self.job, now, now), "wake": True, "owed": self.owed}
+        return values | expiry_values(self.job, status, now, self.end.job_type)
 
 
 def _concerned(job: Job, job_type: JobType, features: Sequence[Feature]) -> list[tuple[str, Hooks]]:
@@ -209,9 +204,17 @@ def _concerned(job: Job, job_type: JobType, features: Sequence[Feature]) -> list
 
 def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: JobType) -> dict[str, object]:
     """How long a job is kept that ended like this and owes nothing (any more)."""
-    keep_for = _retention(status, job_type)
-    if keep_for is None:
-        return {}
+    match status:
+        case JobStatus.COMPLETED:
+            keep_for = job_type.retention.completed
+        case JobStatus.CANCELLED:
+            keep_for = job_type.retention.cancelled
+        case JobStatus.DEAD_LETTER:
+            return {}  # until somebody resolves it
+        case JobStatus.PENDING | JobStatus.IN_PROGRESS | JobStatus.FAILED:
+            raise ValueError(f"{status} is no end state")
+        case _:
+            assert_never(status)
     # A dedup key is held by its job until the window is over, so the job must not go before that.
     return {"expires_at": int(max(ended_at + keep_for, job.dedup_until or ended_at).timestamp())}
 
@@ -220,42 +223,14 @@ def is_last_attempt(job: Job, failure: Failure) -> bool:
     return not failure.is_retryable or job.attempts >= job.max_attempts
 
 
-def run_of(
-    job: Job,
-    now: datetime,
-    outcome: Outcome,
-    *,
-    failure: Failure | None = None,
-    reason: str | None = None,
-    worker: str | None = None,
-    artifacts: tuple[str, ...] = (),
-) -> Run:
-    """The run that ends now, for the job's history."""
-    worker = worker or job.locked_by
-    assert worker is not None
+def run_of(job: Job, now: datetime, outcome: Outcome, failure: Failure | None = None, **said: Any) -> Run:
+    """The run that ends now, for the job's history. One that is skipped never started."""
     return Run(
         number=next_number(job.runs),
-        worker=worker,
-        # One that is skipped never started.
         started_at=job.started_at or now,
         ended_at=now,
         outcome=outcome,
         error=run_error(failure.error) if failure else None,
         error_code=failure.code if failure else None,
-        reason=None if reason is None else run_error(reason),
-        artifacts=artifacts,
+        **{"worker": job.locked_by, **said},
     )
-
-
-def _retention(status: JobStatus, job_type: JobType) -> timedelta | None:
-    match status:
-        case JobStatus.COMPLETED:
-            return job_type.retention.completed
-        case JobStatus.CANCELLED:
-            return job_type.retention.cancelled
-        case JobStatus.DEAD_LETTER:
-            return None  # until somebody resolves it
-        case JobStatus.PENDING | JobStatus.IN_PROGRESS | JobStatus.FAILED:
-            raise ValueError(f"{status} is no end state")
-        case _:
-            assert_never(status)
