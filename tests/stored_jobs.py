@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.keys import EPOCH, LATEST
+from leasehold.kernel.keys import EPOCH, LATEST, key_of
 from leasehold.kernel.partitions import of_jobs
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _PAGE = 1000
 def stored_jobs(services: Services) -> list[Job]:
     """Users' jobs of all types, by their date."""
     partitions = of_jobs(services.deployment.registry())
-    return sorted((job for each in partitions for job in _in(each, services)), key=lambda job: job.key.sk)
+    return sorted((job for each in partitions for job in _in(each, services)), key=lambda job: key_of(job.job_id).sk)
 
 
 def _in(partition: str, services: Services) -> Iterator[Job]:

@@ -10,6 +10,7 @@ from leasehold import JobType
 from leasehold.aws.polling import Polling, Wake
 from leasehold.kernel.dynamodb.expressions import to_item
 from leasehold.kernel.job import job_record
+from leasehold.kernel.keys import key_of
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.other_entries import FreedScope
 from leasehold.pollers.waiting import WaitingSettings
@@ -52,7 +53,7 @@ def answer(world: World, wake: Wake) -> tuple[PollReport, list[dict[str, Any]]]:
 
 def shown(job: Job) -> Wake:
     """What the stream shows when this job was written."""
-    image = to_item({**job_record(job), "PK": job.key.pk, "SK": job.key.sk})
+    image = to_item({**job_record(job), "PK": key_of(job.job_id).pk, "SK": key_of(job.job_id).sk})
     return Wake.parse({"Records": [{"eventSource": "aws:dynamodb", "dynamodb": {"NewImage": image}}]})
 
 

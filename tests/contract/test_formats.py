@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,11 +19,13 @@ from leasehold.schedules.records import schedule_of
 from leasehold.templates.records import template_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.contract.world import World
 
 NEWER = 3
 GOLDEN = Path(__file__).parents[1] / "golden" / "format_1.json"
-READERS = {
+READERS: dict[str, Callable[[Any], object]] = {
     "job": job_of,
     "dead_letter": dead_letter_of,
     "registry": registry_of,

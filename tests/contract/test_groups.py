@@ -10,6 +10,7 @@ import pytest
 from leasehold import JobStatus, NewJob, NonRetryableError, Priority, Registry, Skip
 from leasehold.groups.model import KEPT_FOR, GroupNotFoundError, GroupState
 from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, WrongStateError
+from leasehold.kernel.keys import partition_of
 from leasehold.telemetry import Event
 from tests.contract.grouping import callbacks, counts, group, make, members, order_of_runs, run_out, states
 from tests.contract.world import RETRY_DELAY
@@ -191,7 +192,7 @@ def test_members_are_spread_over_the_shards_and_keep_their_order(world: World, m
 
     run_out(world)
 
-    assert [job.shard for job in members(world)] == [0, 1, 2, 0, 1, 2, 0]
+    assert [partition_of(job.job_id).shard for job in members(world)] == [0, 1, 2, 0, 1, 2, 0]
     assert [job.job_id for job in members(world)] == [made.member_id(number) for number in range(7)]
     assert order_of_runs(world)[:7] == list(range(7))
     assert counts(world) == ("completed", 7, 0, 0, 0)

@@ -12,7 +12,7 @@ from leasehold.kernel import keys
 from leasehold.kernel.enqueue import JobRequest, NewJob, OnDuplicate, draft, write
 from leasehold.kernel.hooks import NOTHING, Feature, Hooks, Joining
 from leasehold.kernel.jobs import DueJob
-from leasehold.kernel.keys import JobPartition, derive_job_id
+from leasehold.kernel.keys import JobPartition, derive_job_id, partition_of
 from leasehold.kernel.table import Update
 from leasehold.pollers.settle import settle
 from leasehold.telemetry import Event
@@ -42,7 +42,7 @@ class FollowUps(Hooks):
         (job,) = jobs
         assert job.completed_at is not None
         # The same end gives the same id: a second try finds the job made.
-        home = JobPartition(services.deployment.registry().code_of(self._job_type), job.shard)
+        home = JobPartition(services.deployment.registry().code_of(self._job_type), partition_of(job.job_id).shard)
         job_id = derive_job_id(job.completed_at, home, job.job_id, "follow-up")
         request = JobRequest(wanted=NewJob(), job_type=self._job_type, payload_text='{"n":2}')
         write(draft(request, services, job_id=job_id), services, on_duplicate=OnDuplicate.RETURN_EXISTING)

@@ -10,7 +10,7 @@ import pytest
 
 from leasehold import Cancel, JobStatus, JobType, NewJob, NonRetryableError, Outcome, Registry, Skip, Snooze
 from leasehold.kernel.errors import InvalidJobTypeError, StoreError, WrongStateError
-from leasehold.kernel.keys import SYSTEM_CODE, partition_of
+from leasehold.kernel.keys import SYSTEM_CODE, key_of, partition_of
 from leasehold.kernel.type_options import DELIVERY, OnFull
 from leasehold.operate.purge import purge
 from leasehold.telemetry import Event
@@ -363,7 +363,7 @@ def test_deliveries_wait_in_the_lanes_of_the_first_shard_however_many_there_are(
     assert {world.job(job_id).status for job_id in made} == {JobStatus.COMPLETED}
     assert len(world.told) == 6
     (delivery,) = world.queue.webhooks.deliveries(made[0])
-    assert world.job(delivery.delivery_id).key.pk == "system#0"
+    assert key_of(delivery.delivery_id).pk == "system#0"
 
 
 @pytest.mark.parametrize("step", [RuntimeError("no user ada@example.com"), Skip("knows ada@example.com already")])

@@ -15,6 +15,7 @@ from leasehold import NewJob
 from leasehold.aws import names as variables
 from leasehold.functions.poller import lambda_handler
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.keys import key_of
 from leasehold.kernel.transitions import JobStatus
 from tests.functions.conftest import FUNCTION, POLLER, FakeContext
 
@@ -158,8 +159,8 @@ def wake_for(job: Job) -> dict[str, Any]:
     """What the job table's stream says when a job was written."""
     assert job.due is not None
     image = {
-        "PK": {"S": job.key.pk},
-        "SK": {"S": job.key.sk},
+        "PK": {"S": key_of(job.job_id).pk},
+        "SK": {"S": key_of(job.job_id).sk},
         "due_key": {"S": job.due.key},
         "job_type": {"S": job.job_type},
         "status": {"S": str(job.status)},

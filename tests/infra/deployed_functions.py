@@ -25,6 +25,7 @@ from leasehold.functions import schedule_trigger as trigger
 from leasehold.functions import webhook_sender as sender
 from leasehold.job_folders.folder import deployed_types, load_job_folders, schedules_of
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
+from leasehold.kernel.keys import key_of
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.registry_records import registry_record
 from leasehold.kernel.services import Services
@@ -249,8 +250,8 @@ class DeployedFunctions:
         """What the stream tells the poller when this job was written."""
         assert job.due is not None
         image = {
-            "PK": {"S": job.key.pk},
-            "SK": {"S": job.key.sk},
+            "PK": {"S": key_of(job.job_id).pk},
+            "SK": {"S": key_of(job.job_id).sk},
             "due_key": {"S": job.due.key},
             "job_type": {"S": job.job_type},
             "status": {"S": str(job.status)},

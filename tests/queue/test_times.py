@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from leasehold.kernel.keys import scheduled_for_of
+from leasehold.kernel.keys import key_of, scheduled_for_of
 from leasehold.testing.clock import DEFAULT_START
 from tests.worlds import spied_queue
 
@@ -50,7 +50,7 @@ def test_a_time_of_any_zone_is_kept_in_utc_and_milliseconds():
     job = queue.get(queue.enqueue("user_sync", run_at=berlin).job_id)
 
     assert job.scheduled_for == datetime(2026, 11, 15, 8, 30, 0, 123000, tzinfo=UTC)
-    assert job.key.sk == f"scheduled#2026-11-15T08:30:00.123Z#{job.job_id}"
+    assert key_of(job.job_id).sk == f"scheduled#2026-11-15T08:30:00.123Z#{job.job_id}"
 
 
 @pytest.mark.parametrize(("delay", "wakes"), [(59, True), (60, False), (3600, False)])

@@ -6,7 +6,7 @@ import zlib
 from typing import TYPE_CHECKING, cast
 
 from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure
-from leasehold.kernel.job import described_job, job_record
+from leasehold.kernel.job import job_of, job_record
 from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
 from leasehold.kernel.partitions import refusal
@@ -107,7 +107,7 @@ class Groups:
     def callback(self, group_id: str) -> Job | None:
         """What the group's end shall make, as it was asked for."""
         record = self._table.get(group_key(group_id, CALLBACK))
-        return described_job(record, JobId(cast("str", record["job_id"]))) if record else None
+        return job_of(record, JobId(cast("str", record["job_id"]))) if record else None
 
 
 def callback_used(group_id: str) -> Delete:

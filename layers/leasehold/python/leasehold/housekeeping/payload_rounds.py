@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from leasehold.kernel.errors import StoreError
 from leasehold.kernel.job import job_of
-from leasehold.kernel.keys import from_text, make_nonce, to_text
+from leasehold.kernel.keys import from_text, key_of, make_nonce, to_text
 from leasehold.kernel.offload import expiry_of
 from leasehold.kernel.partitions import WATCH, of_jobs, payload, refusal
 from leasehold.kernel.table import JOBS, AnyOf, ConditionFailed, Equals, Exists, Key, Missing, NotAfter, OneOf, Update
@@ -154,7 +154,7 @@ def _go_on(place: Round, services: Services, *, is_over: Callable[[], bool]) -> 
         for job in jobs:
             _keep(job, services, kept)
             if is_over():
-                rounds.leave(replace(place, below=job.key.sk), services.clock.now())
+                rounds.leave(replace(place, below=key_of(job.job_id).sk), services.clock.now())
                 return kept
         beyond = following or _next_partition(place, services)
         if beyond is None:

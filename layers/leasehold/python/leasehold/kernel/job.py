@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.kernel import payload as codec
 from leasehold.kernel.errors import MisplacedItemError, PayloadNotReadError
-from leasehold.kernel.keys import (
-    Due,
-    JobId,
-    JobKey,
-    Priority,
-    job_id_at,
-    key_of,
-    partition_of,
-    run_lane,
-    scheduled_for_of,
-)
+from leasehold.kernel.keys import Due, JobId, Priority, job_id_at, partition_of, run_lane, scheduled_for_of
 from leasehold.kernel.lanes import is_hold_lane
 from leasehold.kernel.payload import OFFLOADED, shortened
 from leasehold.kernel.records import PARTS, Codec, Kind, texts_in
@@ -141,16 +131,8 @@ class Job:
         return None if self.result_text is None else codec.decode(self.result_text)
 
     @property
-    def key(self) -> JobKey:
-        return key_of(self.job_id)
-
-    @property
-    def shard(self) -> int:
-        return partition_of(self.job_id).shard
-
-    @property
     def run_lane(self) -> str:
-        return run_lane(self.priority, self.shard)
+        return run_lane(self.priority, partition_of(self.job_id).shard)
 
     @property
     def due_at(self) -> datetime | None:
@@ -260,16 +242,14 @@ def job_record(job: Job) -> Record:
     return record
 
 
-def job_of(record: Record) -> Job:
-    """The job of an item. Which job it is, its key says: what is written inside is only as good as its writer."""
-    job_id = job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
+def job_of(record: Record, job_id: JobId | None = None) -> Job:
+    """The job of an item. Which job it is, its key says: what is written inside is only as good as its writer.
+
+    job_id: of the job that a record describes wherever it stands.
+    """
+    job_id = job_id or job_id_at(cast("str", record["PK"]), cast("str", record["SK"]))
     if job_id is None:
         raise MisplacedItemError(record["PK"], record["SK"])
-    return described_job(record, job_id)
-
-
-def described_job(record: Record, job_id: JobId) -> Job:
-    """A job of this id as a record describes it, wherever the record stands."""
     if FORMAT in record:
         check_format(record, f"job {job_id}")
     values = _JOB.values(record) | {"job_id": job_id, "scheduled_for": scheduled_for_of(job_id)}

@@ -21,13 +21,9 @@ PARTS: dict[type, Codec] = {}
 
 def encode(value: object) -> Attribute:
     match value:
-        case bool():
-            return value
-        case IntEnum():
-            return int(value)
-        case StrEnum():
-            return str(value)
-        case int() | str() | bytes():
+        case IntEnum() | StrEnum():
+            return value.value
+        case int() | str() | bytes():  # a truth value is an int
             return value
         case datetime():
             return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")  # as `to_text` does

@@ -24,7 +24,6 @@ class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the 
 
     def __init__(self, write: Write, current: Job | None, *, was_repeated: bool = False) -> None:
         super().__init__(f"{write.transition.name} of job {write.job_id} was refused")
-        self.write = write
         self.current = current
         self.was_repeated = was_repeated
 

@@ -18,7 +18,7 @@ from leasehold.kernel.errors import (
     WrongStateError,
 )
 from leasehold.kernel.jobs import Write, needs_wake
-from leasehold.kernel.keys import Due, Priority, parse_job_id, position_at, run_lane, to_text
+from leasehold.kernel.keys import Due, Priority, parse_job_id, partition_of, position_at, run_lane, to_text
 from leasehold.kernel.offload import plan_offload
 from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.times import due_time
@@ -175,7 +175,7 @@ def reschedule(
         values: dict[str, object] = {"due_lane": job.run_lane, "due_key": due}
         if priority is not None:
             level = parse_priority(priority)
-            values |= {"priority": level, "due_lane": run_lane(level, job.shard)}
+            values |= {"priority": level, "due_lane": run_lane(level, partition_of(job.job_id).shard)}
         if needs_wake(at, now):
             values["wake"] = True
         seen = {"due_key": job.due, "due_lane": job.due_lane}
@@ -209,7 +209,7 @@ def edit(
                 moved["due_lane"] = hold_lane(queue, level)
             else:
                 # One that waits for a seat queues anew among those of its priority: a poll sees to it.
-                moved["due_lane"] = run_lane(level, job.shard)
+                moved["due_lane"] = run_lane(level, partition_of(job.job_id).shard)
                 if job.is_held:
                     moved["wake"] = True
         if edited is not None and edited.item is not None:

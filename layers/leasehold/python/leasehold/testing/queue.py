@@ -12,7 +12,7 @@ from leasehold.features import Store
 from leasehold.groups.sdk import Groups
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import EPOCH, LATEST
+from leasehold.kernel.keys import EPOCH, LATEST, key_of
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.partitions import of_jobs
@@ -127,7 +127,7 @@ class LeaseholdTest:
     def jobs(self, job_type: str | None = None) -> list[Job]:
         """All jobs, ended ones included, by the time they were scheduled for."""
         found = [job for job in self._stored() if job_type is None or job.job_type == job_type]
-        return sorted(found, key=lambda job: job.key.sk)
+        return sorted(found, key=lambda job: key_of(job.job_id).sk)
 
     def _stored(self, *job_types: str) -> list[Job]:
         by_date = self.services.store.listings.by_date
