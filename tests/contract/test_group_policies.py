@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leasehold import Job
-    from leasehold.kernel.hooks import End
+    from leasehold.kernel.end import Ending
     from leasehold.kernel.services import Services
     from tests.contract.world import World
 
@@ -123,7 +123,7 @@ def test_a_member_that_owes_something_else_does_that_before_it_is_counted(world:
     counted_when_settled: list[tuple[object, ...]] = []
 
     class Owed(Hooks):
-        def with_end(self, end: End, services: Services) -> Joining:
+        def with_end(self, end: Ending, services: Services) -> Joining:
             return Joining(is_owed=True)
 
         def settle(self, jobs: Sequence[Job], services: Services) -> Joining:

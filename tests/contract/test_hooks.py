@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leasehold import Job
-    from leasehold.kernel.hooks import End
+    from leasehold.kernel.end import Ending
     from leasehold.kernel.services import Services
     from tests.contract.world import World
 
@@ -35,7 +35,7 @@ class FollowUps(Hooks):
         self._statuses = statuses
         self.ends: list[str] = []
 
-    def with_end(self, end: End, services: Services) -> Joining:
+    def with_end(self, end: Ending, services: Services) -> Joining:
         return Joining(is_owed=True) if end.step.target in self._statuses else NOTHING
 
     def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
@@ -48,7 +48,7 @@ class FollowUps(Hooks):
         write(draft(request, services, job_id=job_id), services, on_duplicate=OnDuplicate.RETURN_EXISTING)
         return NOTHING
 
-    def after(self, end: End, services: Services) -> None:
+    def after(self, end: Ending, services: Services) -> None:
         self.ends.append(end.step.name)
 
 

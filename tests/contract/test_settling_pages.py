@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from leasehold import Job
-    from leasehold.kernel.hooks import End
+    from leasehold.kernel.end import Ending
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
@@ -138,7 +138,7 @@ def test_a_member_that_was_settled_meanwhile_does_not_keep_the_others_back(world
 @pytest.mark.parametrize("pool", [None, Threads(4)], ids=["in turn", "threads"])
 def test_who_cannot_be_settled_touches_no_other(world: World, pool: Threads | None) -> None:
     class Refusing(Hooks):
-        def with_end(self, end: End, services: Services) -> Joining:
+        def with_end(self, end: Ending, services: Services) -> Joining:
             return Joining(is_owed=True)
 
         def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
@@ -185,7 +185,7 @@ def test_members_that_are_too_large_together_are_settled_one_by_one(world: World
 
 def test_a_fault_at_one_member_keeps_no_other_from_being_counted(world: World) -> None:
     class Faulty(Hooks):
-        def with_end(self, end: End, services: Services) -> Joining:
+        def with_end(self, end: Ending, services: Services) -> Joining:
             return Joining(is_owed=True)
 
         def settle(self, jobs: Sequence[Job], services: Services) -> Joining:

@@ -30,7 +30,8 @@ from leasehold.cdk import Access, ApiOptions, Handler, JobQueue
 from leasehold.cli.commands import app
 from leasehold.cli.new import write_project
 from leasehold.job_folders.folder import load_job_folder
-from leasehold.kernel.hooks import End, Feature, Hooks
+from leasehold.kernel.end import Ending
+from leasehold.kernel.hooks import Feature, Hooks
 from leasehold.kernel.services import Services
 from leasehold.telemetry import Metric, Unit
 from leasehold.testing import LeaseholdTest
@@ -295,7 +296,7 @@ def test_the_feature_of_the_architecture_counts_failed_ends() -> None:
     (code,) = code_blocks("docs/architecture.md", "python")
     metric = Metric("failed_ends_total", Unit.COUNT, ("job_type",))
     names = {
-        **{"Hooks": Hooks, "End": End, "Services": Services, "Feature": Feature, "partial": partial},
+        **{"Hooks": Hooks, "Ending": Ending, "Services": Services, "Feature": Feature, "partial": partial},
         **{"FAILED_ENDS": metric, "_load": all_features._load},
     }
     exec(code, names)

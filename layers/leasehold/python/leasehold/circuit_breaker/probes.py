@@ -19,7 +19,7 @@ from leasehold.telemetry import CIRCUIT_OPEN, Event
 
 if TYPE_CHECKING:
     from leasehold.circuit_breaker.model import Tally
-    from leasehold.kernel.hooks import End
+    from leasehold.kernel.end import Ending
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.ports import Handover
@@ -99,7 +99,7 @@ class CircuitHooks(Hooks):
         if circuit is not None:
             give_up(handover, circuit, services)
 
-    def after(self, end: End, services: Services) -> None:
+    def after(self, end: Ending, services: Services) -> None:
         breaker = end.job_type.breaker
         # A job that is skipped or cancelled before a handler had started has no attempt behind it.
         if breaker is None or end.job.started_at is None:
@@ -116,7 +116,7 @@ class CircuitHooks(Hooks):
             _open(name, breaker, counted, services)
 
 
-def _answered(end: End, services: Services) -> bool:
+def _answered(end: Ending, services: Services) -> bool:
     """Whether this run was the probe of its type, as far as is known without asking, and was taken as the answer.
 
     A run that is not counted has nothing else to find out by whether it was the probe, so that asks.

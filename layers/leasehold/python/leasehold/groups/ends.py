@@ -27,14 +27,13 @@ from leasehold.telemetry import Event
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.kernel.hooks import End
     from leasehold.kernel.job import Job
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
 
 
 class GroupHooks(Hooks):
-    def with_end(self, end: End, services: Services) -> Joining:
+    def with_end(self, end: Ending, services: Services) -> Joining:
         has_ended = end.step.target is not None and end.step.target.has_ended
         return Joining(is_owed=True) if has_ended else NOTHING
 

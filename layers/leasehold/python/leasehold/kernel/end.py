@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from leasehold.kernel.dead_letter import dead_letter_for, dead_letter_insertion, log_dead
 from leasehold.kernel.errors import StoreError
-from leasehold.kernel.hooks import End, owed
+from leasehold.kernel.hooks import owed
 from leasehold.kernel.job import MAX_ERROR_BYTES, Outcome, Run, appended, next_number, run_error
 from leasehold.kernel.jobs import Write, ended_lane, transition
 from leasehold.kernel.keys import Due, to_text
@@ -45,15 +45,19 @@ class Failure:
 
 @dataclass()
 class Ending:
-    """One end, decided once: however often it has to be written, it is the same write with the same token.
+    """A job that its owner, or its wait, has lost: it ends, or goes back to wait. Features are told of it by this.
+
+    It is decided once: however often it has to be written, it is the same write with the same token.
 
     job: as its writer saw it; what the step asks of that, such as its owner, must still hold.
     outcome, worker, artifacts: of the run that ends with it; None for a job that no run has come to.
     reason: why it was cancelled or skipped.
     values: where it waits, if it goes back; its result.
-    failed, is_orphan: see `End`.
+    failed: whether its run says that its type works badly; None for one that says nothing about that.
+    is_orphan: nobody heard of its worker again, which may still be at work.
     foreign: the handler's own writes, which commit with it.
     done: features whose share of this end the caller commits in the same transaction.
+    known_type: what the caller knows of its type; else it is looked up.
     """
 
     job: Job
@@ -69,17 +73,19 @@ class Ending:
     is_orphan: bool = False
     foreign: Sequence[ForeignItem] = ()
     done: Collection[str] = ()
-    job_type: JobType | None = None
+    known_type: JobType | None = None
+    # That ends with it.
+    run: Run | None = field(init=False, default=None)
     _token: str | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         job, step, failure, services = self.job, self.step, self.failure, self.services
-        now = services.clock.now()
+        self.at = now = services.clock.now()
         written = dict(self.values)
         if self.outcome is not None:
             said = {"reason": run_error(self.reason), "artifacts": self.artifacts}
-            run = run_of(job, now, self.outcome, failure, worker=self.worker or job.locked_by, **said)
-            written["runs"] = appended(job.runs, run)
+            self.run = run_of(job, now, self.outcome, failure, worker=self.worker or job.locked_by, **said)
+            written["runs"] = appended(job.runs, self.run)
         if failure is not None:
             written |= {"last_error": shortened(failure.error, MAX_ERROR_BYTES), "last_error_code": failure.code}
         if "cancel_reason" in step.sets:
@@ -90,14 +96,9 @@ class Ending:
         status = step.target if step.target is not None and step.target.has_ended else None
         if status is not None:
             written["completed_at"] = now
-        job_type = self.job_type or services.deployment.settings_of(job.job_type)
-        self.end = End(
-            job=job, job_type=job_type, step=step, at=now, values=written, failed=self.failed, is_orphan=self.is_orphan
-        )
-        self._concerned = _concerned(job, job_type, services.features)
-        joinings = {
-            name: hooks.with_end(self.end, services) for name, hooks in self._concerned if name not in self.done
-        }
+        self.job_type = self.known_type or services.deployment.settings_of(job.job_type)
+        self._concerned = _concerned(job, self.job_type, services.features)
+        joinings = {name: hooks.with_end(self, services) for name, hooks in self._concerned if name not in self.done}
         # What an earlier run owes still, to a feature that has no say in this end, stays owed.
         kept = [each for each in job.owed if each.partition(":")[0] not in joinings]
         self.owed = (*kept, *(owed(name, each.note) for name, each in joinings.items() if each.is_owed))
@@ -174,7 +175,7 @@ class Ending:
             retire_dedup_record(self.job, self.write.values.get("expires_at"), self.services)
         for name, hooks in self._concerned:
             try:
-                hooks.after(self.end, self.services)
+                hooks.after(self, self.services)
             except StoreError as error:
                 self.services.telemetry.event(Event.TIDY_FAILED, job_id=self.job.job_id, what=name, error=str(error))
 
@@ -188,7 +189,7 @@ class Ending:
             from leasehold.kernel.next_attempt import due_values
 
             return {**values, **due_values(self.job, now, now), "wake": True, "owed": self.owed}
-        return values | expiry_values(self.job, status, now, self.end.job_type)
+        return values | expiry_values(self.job, status, now, self.job_type)
 
 
 def _concerned(job: Job, job_type: JobType, features: Sequence[Feature]) -> list[tuple[str, Hooks]]:

@@ -236,7 +236,7 @@ class Attempt:
         """An end of this run, not yet written; see `Ending` for what it says."""
         return self._with_retries(
             lambda: Ending(
-                self.job, step, self.services, job_type=self.job_type, artifacts=tuple(self.artifacts), **how
+                self.job, step, self.services, known_type=self.job_type, artifacts=tuple(self.artifacts), **how
             )
         )
 

@@ -22,34 +22,14 @@ from typing import TYPE_CHECKING
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Sequence
 
+    from leasehold.kernel.end import Ending
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change
-    from leasehold.kernel.transitions import Transition
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """A job that its owner, or its wait, has lost: it ends, or goes back to wait. Features are told of it by this.
-
-    job: as the writer of the end saw it.
-    values: what the transition writes; not yet what features make of it.
-    failed: whether its run says that its type works badly; None for one that says nothing about that.
-    is_orphan: nobody heard of its worker again, which may still be at work.
-    """
-
-    job: Job
-    job_type: JobType
-    step: Transition
-    at: datetime
-    values: Mapping[str, object]
-    failed: bool | None
-    is_orphan: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +68,7 @@ class Hooks:
     def never_started(self, handover: Handover, services: Services) -> None:
         """It was given back for another reason, or it was too late for it."""
 
-    def with_end(self, end: End, services: Services) -> Joining:
+    def with_end(self, end: Ending, services: Services) -> Joining:
         """Before an end is written. It is asked once per end, however often that has to be written."""
         return NOTHING
 
@@ -99,7 +79,7 @@ class Hooks:
         """
         return NOTHING
 
-    def after(self, end: End, services: Services) -> None:
+    def after(self, end: Ending, services: Services) -> None:
         """Behind an end that stands. Trouble here must not show: it raises StoreError at most, which is logged."""
 
 

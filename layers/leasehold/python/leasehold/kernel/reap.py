@@ -63,7 +63,7 @@ def _log(ending: Ending, services: Services) -> None:
     log = partial(services.telemetry.event, job_id=job.job_id, job_type=job.job_type)
     if step is REAP_UNSTARTED:
         log(Event.JOB_REAPED, started=False, dispatches=job.dispatches)
-    elif ending.end.failed and ending.failure is not None:
+    elif ending.failed and ending.failure is not None:
         log(Event.JOB_REAPED, started=True, worker=job.locked_by)
         log(
             Event.JOB_FAILED,

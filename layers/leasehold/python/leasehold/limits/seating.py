@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.hooks import End
+    from leasehold.kernel.end import Ending
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.ports import Handover
@@ -164,7 +164,7 @@ def _is_held_by(seat: Seat, job: Job | None) -> bool:
 
 
 class SeatHooks(Hooks):
-    def after(self, end: End, services: Services) -> None:
+    def after(self, end: Ending, services: Services) -> None:
         assert end.job.seat is not None  # whom this feature concerns
         if not _may_still_run(end):
             free_seats(Places.parse(end.job.seat), services)
@@ -196,7 +196,7 @@ def make_due(scopes: Iterable[str], services: Services) -> None:
         services.store.lines.nudge(scope, Moment.of(services))
 
 
-def _may_still_run(end: End) -> bool:
+def _may_still_run(end: Ending) -> bool:
     """A handler that lost its lease early may still be at work: the limit counts it until its full time is over.
 
     One that had not started never will: its lease is another's by now.

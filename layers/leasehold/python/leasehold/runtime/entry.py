@@ -15,7 +15,6 @@ from leasehold.aws.handovers import handovers_in
 from leasehold.direct_runs.model import DirectRun
 from leasehold.kernel.end import Ending
 from leasehold.kernel.errors import LeaseholdError
-from leasehold.kernel.hooks import End
 from leasehold.kernel.job import Job, Run
 from leasehold.kernel.jobs import Write
 from leasehold.kernel.ports import Handover
@@ -153,7 +152,7 @@ def _container() -> Container:
     from leasehold.aws.container import open_container
 
     # Every run makes these. They are compiled now (lean.py), while the function still has a whole core.
-    for made in (Handover, Page, Switches, Write, OneOf, Update, Job, Run, End, Ending):
+    for made in (Handover, Page, Switches, Write, OneOf, Update, Job, Run, Ending):
         _ = made.__init__
     return open_container("handler")
 

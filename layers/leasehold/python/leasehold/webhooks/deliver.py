@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.hooks import End
+    from leasehold.kernel.end import Ending
     from leasehold.kernel.job import Job, Run
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.services import Services
@@ -33,7 +33,7 @@ _DEAD_LETTER = "-"
 
 
 class WebhookHooks(Hooks):
-    def with_end(self, end: End, services: Services) -> Joining:
+    def with_end(self, end: Ending, services: Services) -> Joining:
         noted = [*_notes(end.job), *_noted(end)]
         return Joining(is_owed=True, note=",".join(noted)) if noted else NOTHING
 
@@ -55,7 +55,7 @@ def _tell_of(job: Job, services: Services) -> None:
             _make(delivery(shown, run, event, url=url, ended_at=ended_at, settings=settings), services)
 
 
-def _noted(end: End) -> list[str]:
+def _noted(end: Ending) -> list[str]:
     """How its run went, and that it left a dead letter. Nothing of an end that no run has come to."""
     if _address(end.job, end.job_type) is None:
         return []
