@@ -10,6 +10,7 @@ import pytest
 from leasehold import JobStatus
 from leasehold.features import Store
 from leasehold.kernel.errors import StoreUnavailableError
+from leasehold.kernel.execute import Attempt
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import Priority, run_lane
 from leasehold.kernel.poll import Poller, PollSettings
@@ -95,8 +96,9 @@ def test_a_few_jobs_are_claimed_one_by_one_and_cost_no_watch(world: World, batch
 def test_retried_and_snoozed_jobs_are_plain_again(world: World, batches: Batches) -> None:
     enqueue(world, 8)
     for handover in world.claim():
-        attempt = world.worker._executor.begin(handover)
-        snooze(attempt, timedelta(seconds=10))  # type: ignore[arg-type]
+        attempt = world.worker.executor.begin(handover)
+        assert isinstance(attempt, Attempt)
+        snooze(attempt, timedelta(seconds=10))
     world.clock.advance(timedelta(seconds=10))
 
     assert world.poll().claimed == 8

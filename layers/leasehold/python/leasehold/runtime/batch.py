@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import inspect
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leasehold.runtime.handler import JobContext, handler_of
 from leasehold.runtime.signals import Signal
-from leasehold.runtime.timing import awaited, limit_of, run_within
+from leasehold.runtime.timing import RESERVE, awaited, limit_of, run_within
 from leasehold.telemetry.spans import span
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from leasehold.kernel.execute import Attempt
+    from leasehold.kernel.execute import Attempt, Execution
+    from leasehold.kernel.keys import JobId
+    from leasehold.kernel.ports import Handover
     from leasehold.runtime.handler import BaseJobHandler
     from leasehold.runtime.worker import Worker
 
@@ -40,6 +43,15 @@ class BatchContext:
     def deadline(self) -> datetime:
         """When the platform ends this invocation."""
         return self.jobs[0].deadline
+
+
+def run_batch(handovers: Sequence[Handover], worker: Worker, remaining: timedelta | None) -> dict[JobId, Execution]:
+    from leasehold.batches.execute import BatchExecutor
+
+    services, work = worker.services, partial(work_of_batch, worker=worker)
+    job_type = services.deployment.settings_of(handovers[0].job_type)
+    time_left = remaining or job_type.longest_run
+    return BatchExecutor(worker.executor, services, job_type, work, RESERVE, time_left).execute(handovers)
 
 
 def work_of_batch(attempts: Sequence[Attempt], worker: Worker) -> Sequence[object]:

@@ -10,7 +10,8 @@ from leasehold.kernel.job_type import START_AND_RESERVE
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import decode, encode_result, shortened
 from leasehold.kernel.table import request_token
-from leasehold.runtime.handler import JobContext, check_artifact, logger_of
+from leasehold.runtime.handler import JobContext
+from leasehold.runtime.notes import check_artifact, logger_of
 from leasehold.runtime.signals import Cancel, Skip, Snooze, failure_of
 from leasehold.telemetry import Event
 from leasehold.telemetry.redaction import redacted

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import sys
-from types import get_original_bases
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Unpack, get_args, get_origin
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Unpack
 
 from leasehold.kernel.errors import InvalidOptionError, NonRetryableError
-from leasehold.kernel.job import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
 from leasehold.kernel.keys import EPOCH
 from leasehold.kernel.payload import encode_result
 from leasehold.runtime import lease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime, timedelta
 
     from pydantic import BaseModel
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.execute import Attempt
     from leasehold.kernel.payload import Json
     from leasehold.kernel.table import ForeignItem
+    from leasehold.runtime.notes import JobLogger
     from leasehold.schemas.payload_models import PayloadModel, TypedPayload
 
 
@@ -72,7 +71,13 @@ class JobContext:
         self.trace = job.trace
         self.started_at = job.started_at
         self.deadline = attempt.deadline
-        self.logger = logger_of(job.job_type, job_id=job.job_id, attempt=job.attempts, trace=job.trace)
+
+    @cached_property
+    def logger(self) -> JobLogger:
+        """Adds this job to every line."""
+        from leasehold.runtime.notes import logger_of
+
+        return logger_of(self.job_type, job_id=self.job_id, attempt=self.attempt, trace=self.trace)
 
     @property
     def cancel_requested(self) -> bool:
@@ -97,6 +102,8 @@ class JobContext:
 
     def add_artifact(self, location: str) -> None:
         """Note where this run put something, e.g. an S3 address."""
+        from leasehold.runtime.notes import check_artifact
+
         check_artifact(location, len(self._attempt.artifacts))
         self._attempt.artifacts.append(location)
 
@@ -132,13 +139,9 @@ class BaseJobHandler(Generic[Payload]):
 
     @classmethod
     def payload_model(cls) -> type[Payload]:
-        found = _model_in_brackets(cls)
-        if found is None:
-            raise NotImplementedError(
-                f"{cls.__name__} names no payload model: write `class {cls.__name__}(BaseJobHandler[YourModel])`, "
-                "or return the model from payload_model()"
-            )
-        return found
+        from leasehold.runtime.models import model_in_brackets
+
+        return model_in_brackets(cls)
 
     if TYPE_CHECKING:
         # With a context or without. A method is neither of both, but fits one of them: that is what is checked.
@@ -156,12 +159,9 @@ class BaseJobHandler(Generic[Payload]):
         try:
             return cls.payload_model().model_validate(payload)
         except ValidationError as error:
-            # The values stay out of the message: it is logged and reported.
-            problems = "; ".join(
-                f"{'.'.join(str(part) for part in each['loc']) or 'payload'}: {each['msg']}"
-                for each in error.errors(include_input=False, include_url=False)
-            )
-            raise InvalidJobPayloadError(f"payload does not fit {cls.payload_model().__name__}: {problems}") from None
+            from leasehold.runtime.models import misfit
+
+            raise InvalidJobPayloadError(misfit(cls.payload_model(), error)) from None
 
 
 # pydantic is imported where it is needed: a function whose own packages break it can still say so on its job.
@@ -202,36 +202,3 @@ def call(handler: BaseJobHandler, payload: BaseModel, context: JobContext, limit
     from leasehold.runtime.timing import awaited
 
     return awaited(result, limit)
-
-
-def _model_in_brackets(handler: type) -> type[Any] | None:
-    from pydantic import BaseModel
-
-    for kind in handler.__mro__:
-        for base in get_original_bases(kind):
-            origin = get_origin(base)
-            if isinstance(origin, type) and issubclass(origin, BaseJobHandler):
-                for argument in get_args(base):
-                    if isinstance(argument, type) and issubclass(argument, BaseModel):
-                        return argument
-    return None
-
-
-def check_artifact(location: str, noted: int) -> None:
-    """Whether one more may be noted by a run that has noted so many."""
-    if not 0 < len(location.encode()) <= MAX_ARTIFACT_BYTES:
-        raise InvalidOptionError(location, f"an artifact is 1 to {MAX_ARTIFACT_BYTES} bytes of text", "Shorten it.")
-    if noted >= MAX_ARTIFACTS:
-        raise InvalidOptionError(location, f"a run has at most {MAX_ARTIFACTS} artifacts", "Note a folder instead.")
-
-
-def logger_of(job_type: str, **named: object) -> JobLogger:
-    return JobLogger(logging.getLogger(f"leasehold.jobs.{job_type}"), {**named, "job_type": job_type})
-
-
-class JobLogger(logging.LoggerAdapter[logging.Logger]):
-    """Adds the job to every line, next to what the caller adds."""
-
-    def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, MutableMapping[str, Any]]:
-        kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
-        return msg, kwargs

@@ -10,21 +10,20 @@ from leasehold.kernel.execute import Executor
 from leasehold.runtime.handler import JobContext, call, handler_of
 from leasehold.runtime.lease import heartbeat
 from leasehold.runtime.signals import Signal
-from leasehold.runtime.timing import RESERVE, limit_of, run_within
+from leasehold.runtime.timing import limit_of, run_within
 from leasehold.telemetry.spans import API, given, span, trace_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
     from leasehold.direct_runs.model import DirectAnswer, DirectRun
-    from leasehold.kernel.execute import Attempt, Execution
+    from leasehold.kernel.execute import Attempt, Execution, KeepAlive
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.payload import Json
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
-    from leasehold.runtime.handler import BaseJobHandler, Handler
+    from leasehold.runtime.handler import Handler
 
 
 class Worker:
@@ -40,28 +39,22 @@ class Worker:
         *,
         worker_id: str,
         limit_time: bool = True,
-        keep_alive: Callable[[Attempt], AbstractContextManager[object]] = heartbeat,
+        keep_alive: KeepAlive = heartbeat,
     ) -> None:
         self.services = services
         self.handlers = handlers
         self.limits_time = limit_time
-        self._executor = Executor(services, worker_id=worker_id, keep_alive=keep_alive)
+        self.executor = Executor(services, worker_id=worker_id, keep_alive=keep_alive)
 
     def run(self, handover: Handover, *, remaining: timedelta | None = None) -> Execution:
         """Run one hand-over; `remaining` is how long the platform lets this invocation live."""
-        return self._executor.execute(handover, lambda attempt: self.work(attempt, remaining), remaining=remaining)
+        return self.executor.execute(handover, lambda attempt: self.work(attempt, remaining), remaining=remaining)
 
     def run_batch(self, handovers: Sequence[Handover], *, remaining: timedelta | None = None) -> dict[JobId, Execution]:
         """Run several hand-overs of one type; `remaining` is how long the platform lets this invocation live."""
-        from leasehold.batches.execute import BatchExecutor
-        from leasehold.runtime.batch import work_of_batch
+        from leasehold.runtime.batch import run_batch
 
-        def work(attempts: Sequence[Attempt]) -> Sequence[object]:
-            return work_of_batch(attempts, self)
-
-        job_type = self.services.deployment.settings_of(handovers[0].job_type)
-        time_left = remaining or job_type.longest_run
-        return BatchExecutor(self._executor, self.services, job_type, work, RESERVE, time_left).execute(handovers)
+        return run_batch(handovers, self, remaining)
 
     def run_directly(self, run: DirectRun, *, remaining: timedelta | None = None) -> DirectAnswer:
         """Run a handler for a caller who waits for it, without a job."""
@@ -73,7 +66,11 @@ class Worker:
         return self.handle(attempt.read_payload(), JobContext(attempt), attempt.job_type.timeout, remaining)
 
     def handle(self, payload: Json, context: JobContext, timeout: timedelta, remaining: timedelta | None) -> object:
-        handler, trace = self._handler(context.job_type), context.trace
+        job_type, trace = context.job_type, context.trace
+        if job_type not in self.handlers:
+            known = ", ".join(sorted(self.handlers)) or "none"
+            raise NonRetryableError(f"this worker has no handler for {job_type!r}, only for {known}")
+        handler = handler_of(self.handlers[job_type])()
 
         def work() -> object:
             parsed = handler.parse(payload)
@@ -84,13 +81,6 @@ class Worker:
 
         if trace is None and given.get() is None and API not in sys.modules:
             return work()
-        with trace_context(trace), span("run", context.job_type, parent=trace, expected=(Signal,)) as run:
+        with trace_context(trace), span("run", job_type, parent=trace, expected=(Signal,)) as run:
             run.note(job_id=context.job_id)
             return work()
-
-    def _handler(self, job_type: str) -> BaseJobHandler:
-        if job_type not in self.handlers:
-            raise NonRetryableError(
-                f"this worker has no handler for {job_type!r}, only for {', '.join(sorted(self.handlers)) or 'none'}"
-            )
-        return handler_of(self.handlers[job_type])()
