@@ -54,7 +54,7 @@ class Transition:
     target: JobStatus | None = None
 
 
-_PENDING = frozenset({JobStatus.PENDING})
+_PENDING, _IN_PROGRESS, _COMPLETED, _FAILED, _DEAD, _CANCELLED = JobStatus
 _UNENDED = WAITING | RUNNING
 _SDK, _POLLER, _HANDLER, _OPERATOR = ((each,) for each in Writer)
 
@@ -124,7 +124,7 @@ CLAIM = Transition(
     name="claim",
     by=_POLLER,
     sources=WAITING,
-    target=JobStatus.IN_PROGRESS,
+    target=_IN_PROGRESS,
     guards=(_ENTRY_AS_READ, _MAY_STILL_START),
     sets=_LEASE | _DUE,
     may_set=frozenset({"seat"}),
@@ -132,7 +132,7 @@ CLAIM = Transition(
     signature="locked_by",
     adds=(("dispatches", 1),),
 )
-RELEASE = _to("release", _POLLER + _HANDLER, JobStatus.PENDING, (_OWNER_IS_MINE, _NOT_STARTED), may_set=_UNDELIVERED)
+RELEASE = _to("release", _POLLER + _HANDLER, _PENDING, (_OWNER_IS_MINE, _NOT_STARTED), may_set=_UNDELIVERED)
 START = Transition(
     name="start",
     by=_HANDLER,
@@ -147,53 +147,38 @@ START = Transition(
 EXTEND = Transition(
     "extend", _HANDLER, RUNNING, (*_MINE, _LEASE_IS_LIVE, _LEASE_GROWS), _LEASE_END, signature="lock_expires_at"
 )
-COMPLETE = _to("complete", _HANDLER, JobStatus.COMPLETED, _MINE, sets=_RUNS, may_set=_OUTPUT, signature="runs")
-FAIL = _to("fail", _HANDLER, JobStatus.FAILED, _MINE_STILL, sets=_FAILURE, may_set=_OWED, signature="runs")
-DEAD_LETTER = _to(
-    "dead_letter", _HANDLER + _POLLER, JobStatus.DEAD_LETTER, _MINE_STILL, sets=_ERROR, may_set=_RUNS, signature="runs"
-)
-SNOOZE = _to(
-    "snooze", _HANDLER, JobStatus.PENDING, _MINE_STILL, sets=frozenset({"last_attempt_at"}), adds=(("attempts", -1),)
-)
+COMPLETE = _to("complete", _HANDLER, _COMPLETED, _MINE, sets=_RUNS, may_set=_OUTPUT, signature="runs")
+FAIL = _to("fail", _HANDLER, _FAILED, _MINE_STILL, sets=_FAILURE, may_set=_OWED, signature="runs")
+DEAD_LETTER = _to("dead_letter", _HANDLER + _POLLER, _DEAD, _MINE_STILL, sets=_ERROR, may_set=_RUNS, signature="runs")
+SNOOZE = _to("snooze", _HANDLER, _PENDING, _MINE_STILL, sets=frozenset({"last_attempt_at"}), adds=(("attempts", -1),))
 # The handler's own end without a retry: it raised Cancel, or it failed after a cancel was requested.
-ABORT = _to("abort", _HANDLER, JobStatus.CANCELLED, _MINE, sets=_WHY | _RUNS, may_set=_ERROR, signature="runs")
+ABORT = _to("abort", _HANDLER, _CANCELLED, _MINE, sets=_WHY | _RUNS, may_set=_ERROR, signature="runs")
 # The poller does so too, with members of a group that was cancelled.
-CANCEL = _to(
-    "cancel", _OPERATOR + _POLLER, JobStatus.CANCELLED, (_NOT_STARTED, _OWNER_AS_READ), sources=_UNENDED, sets=_WHY
-)
+CANCEL = _to("cancel", _OPERATOR + _POLLER, _CANCELLED, (_NOT_STARTED, _OWNER_AS_READ), sources=_UNENDED, sets=_WHY)
 REQUEST_CANCEL = Transition("request_cancel", _OPERATOR + _POLLER, RUNNING, (_STARTED,), _WHY | {"cancel_requested"})
-EXPIRE = _to(
-    "expire", _POLLER + _HANDLER, JobStatus.CANCELLED, _TOO_LATE, sources=_UNENDED, sets=_WHY, signature="completed_at"
-)
-REAP_UNSTARTED = _to("reap_unstarted", _POLLER, JobStatus.PENDING, (*_ORPHANED, _NOT_STARTED), may_set=_UNDELIVERED)
+EXPIRE = _to("expire", _POLLER + _HANDLER, _CANCELLED, _TOO_LATE, sources=_UNENDED, sets=_WHY, signature="completed_at")
+REAP_UNSTARTED = _to("reap_unstarted", _POLLER, _PENDING, (*_ORPHANED, _NOT_STARTED), may_set=_UNDELIVERED)
 REAP_FAILED = _to(
     "reap_failed",
     _POLLER,
-    JobStatus.FAILED,
+    _FAILED,
     (*_ORPHANED, _STARTED, _NO_CANCEL_REQUESTED),
     sets=_FAILURE,
     may_set=_OWED,
     signature="last_error",
 )
-REAP_DEAD = _to(
-    "reap_dead", _POLLER, JobStatus.DEAD_LETTER, _ORPHANED_STILL, sets=_ERROR, may_set=_RUNS, signature="last_error"
-)
+REAP_DEAD = _to("reap_dead", _POLLER, _DEAD, _ORPHANED_STILL, sets=_ERROR, may_set=_RUNS, signature="last_error")
 REAP_CANCELLED = _to(
-    "reap_cancelled",
-    _POLLER,
-    JobStatus.CANCELLED,
-    (*_ORPHANED, _CANCEL_REQUESTED),
-    sets=_ERROR | _RUNS,
-    signature="last_error",
+    "reap_cancelled", _POLLER, _CANCELLED, (*_ORPHANED, _CANCEL_REQUESTED), sets=_ERROR | _RUNS, signature="last_error"
 )
 # By its lane too: its place in it stays the same, so two who see it due would move it twice. And the stream must not
 # wake a poller for a job that may not run.
 HOLD = Transition("hold", _POLLER, WAITING, _PLACE_AS_READ, sets=frozenset({"due_lane"}), removes=_WAKE)
 # A waiting job that need not run: its limit is full and its type says `skip`, or its group skips what is left.
-SKIP = _to("skip", _POLLER, JobStatus.COMPLETED, (_ENTRY_AS_READ,), sources=WAITING, sets=_RUNS, signature="runs")
+SKIP = _to("skip", _POLLER, _COMPLETED, (_ENTRY_AS_READ,), sources=WAITING, sets=_RUNS, signature="runs")
 # A waiting job that may not run: its limit is full and its type says `cancel_new`, or its group was stopped.
 TURN_AWAY = _to(
-    "turn_away", _POLLER, JobStatus.CANCELLED, (_ENTRY_AS_READ,), sources=WAITING, sets=_WHY, signature="completed_at"
+    "turn_away", _POLLER, _CANCELLED, (_ENTRY_AS_READ,), sources=WAITING, sets=_WHY, signature="completed_at"
 )
 # A hold changes the lane and keeps the key: who moves a job within a hold lane must know that it is still there.
 RESCHEDULE = Transition(
@@ -209,7 +194,9 @@ EDIT = Transition(
     "edit", _OPERATOR, WAITING, (*_PLACE_AS_READ, Equals("payload", Seen("payload"))), may_set=_WAKE | _EDITABLE
 )
 # A call of a burst: the job that waits for the burst's end takes its payload, and waits anew.
-DEBOUNCE = Transition("debounce", _SDK, _PENDING, _PLACE_AS_READ, sets=_DUE | {"payload"}, may_set=_WAKE, removes=_WAKE)
+DEBOUNCE = Transition(
+    "debounce", _SDK, frozenset({_PENDING}), _PLACE_AS_READ, sets=_DUE | {"payload"}, may_set=_WAKE, removes=_WAKE
+)
 # What could not be done yet keeps its job in the index, at a later time; what is done lets it go.
 SETTLE = Transition(
     "settle", _POLLER, ENDED, (_ENTRY_AS_READ,), may_set=_DUE | _OWED | {"expires_at"}, removes=_DUE | _OWED | _WAKE
@@ -219,7 +206,7 @@ SETTLE_RUN = Transition(
     "settle_run", _POLLER, WAITING, (_ENTRY_AS_READ,), _DUE, may_set=_OWED | _WAKE, removes=_OWED | _WAKE
 )
 # A dead letter that an operator redrove or discarded may go, after the usual retention.
-RESOLVE = Transition("resolve", _OPERATOR, frozenset({JobStatus.DEAD_LETTER}), sets=frozenset({"expires_at"}))
+RESOLVE = Transition("resolve", _OPERATOR, frozenset({_DEAD}), sets=frozenset({"expires_at"}))
 # What an ended job held of people's data is forgotten; that it ran, and how it ended, is not. A receiver that is still
 # to be told of it would be told what is forgotten.
 PURGE = Transition(
