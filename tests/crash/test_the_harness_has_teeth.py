@@ -77,7 +77,7 @@ def test_a_dead_job_without_its_dead_letter_is_noticed(site: Site, monkeypatch: 
 
 
 def test_a_batch_of_claims_that_takes_what_others_have_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leasehold.kernel.jobs.plain", lambda update: replace(plain(update), conditions=()))
+    monkeypatch.setattr("leasehold.kernel.table.plain", lambda update: replace(plain(update), conditions=()))
     with pytest.raises(AssertionError, match=r"shut out|twice|ended"):
         strike_everywhere(site, scenario("poll a backlog"), Fault.KILL_ECHO)
 

@@ -83,7 +83,7 @@ class Ending:
         self.at = now = services.clock.now()
         written = dict(self.values)
         if self.outcome is not None:
-            said = {"reason": run_error(self.reason), "artifacts": self.artifacts}
+            said = {"reason": self.reason and run_error(self.reason), "artifacts": self.artifacts}
             self.run = run_of(job, now, self.outcome, failure, worker=self.worker or job.locked_by, **said)
             written["runs"] = appended(job.runs, self.run)
         if failure is not None:

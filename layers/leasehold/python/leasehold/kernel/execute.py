@@ -19,7 +19,7 @@ from leasehold.kernel.errors import LeaseLostError, StoreUnavailableError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.jobs import Write
 from leasehold.kernel.keys import make_nonce, to_text
-from leasehold.kernel.payload import decode, encode_result
+from leasehold.kernel.payload import OFFLOADED, decode, encode_result
 from leasehold.kernel.refusals import TransitionRefused
 from leasehold.kernel.transitions import COMPLETE, START, Transition
 from leasehold.kernel.type_options import CLOCK_TOLERANCE
@@ -201,8 +201,9 @@ class Attempt:
 
     def read_payload(self) -> Json:
         """What the job is to do; PayloadMissingError if it stood apart and is gone."""
-        if (text := self.job.plain_payload) is not None:  # nearly all
-            return decode(text)
+        form = self.job.stored_payload
+        if isinstance(form, str) and not form.startswith(OFFLOADED):  # nearly all
+            return decode(form)
         # Not by way of `self.job`, which the heartbeat may replace meanwhile.
         now = self.services.clock.now()
         half = now + (self.deadline - now) / 2  # the other half is for the end, which has to be written either way

@@ -6,27 +6,12 @@ from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel import keys
+from leasehold.kernel import keys, table
 from leasehold.kernel.job import job_of, job_record
 from leasehold.kernel.keys import Due, JobId, Priority, job_id_at
 from leasehold.kernel.other_entries import DueUnreadable, other_entry
 from leasehold.kernel.records import encode_all
 from leasehold.kernel.refusals import own_or_refused
-from leasehold.kernel.table import (
-    DUE_INDEX,
-    JOBS,
-    AnyOf,
-    Comparison,
-    ConditionFailed,
-    Missing,
-    OneOf,
-    Put,
-    Seen,
-    StatementRefused,
-    TransactionCancelled,
-    Update,
-    plain,
-)
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.unreadable import read_one
 from leasehold.lean import dataclass
@@ -111,7 +96,7 @@ class Jobs:
         """What needs the poller by now, oldest first. Reads nothing that is finished, running or in the future."""
         # As `due_until` writes it: a poll asks this of every lane, most of which are empty.
         last = f"{now.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z#~"
-        page = self._table.query(JOBS, lane, index=DUE_INDEX, last=last, limit=limit, after=after)
+        page = self._table.query(table.JOBS, lane, index=table.DUE_INDEX, last=last, limit=limit, after=after)
         return DuePage([due_entry(record) for record in page.records], page.cursor)
 
     def apply_and_read(self, write: Write) -> Job:
@@ -122,7 +107,7 @@ class Jobs:
         """Make one transition; a repeat of the writer's own write is a success."""
         try:
             return self._table.write(transition(write))
-        except ConditionFailed as failed:
+        except table.ConditionFailed as failed:
             return own_or_refused(write, failed.current, was_repeated=failed.was_repeated)
 
     def apply_many(self, writes: Sequence[Write]) -> list[Exception | None]:
@@ -130,8 +115,8 @@ class Jobs:
 
         Any other answer means that the write was not made, or only seemed not to be: `apply` decides it.
         """
-        answers = self._table.update_many([plain(transition(write)) for write in writes])
-        refusal = next((answer for answer in answers if isinstance(answer, StatementRefused)), None)
+        answers = self._table.update_many([table.plain(transition(write)) for write in writes])
+        refusal = next((answer for answer in answers if isinstance(answer, table.StatementRefused)), None)
         if refusal is not None:
             self.refused_batches = str(refusal)
         return answers
@@ -142,17 +127,17 @@ class Jobs:
         """Make a transition together with other changes, or none of them."""
         try:
             self._table.transact([transition(write), *changes], token=token, foreign=foreign)
-        except TransactionCancelled as cancelled:
+        except table.TransactionCancelled as cancelled:
             if 0 not in cancelled.failed:
                 raise
             own_or_refused(write, cancelled.failed[0])
 
 
-def insertion(job: Job) -> Put:
-    return Put(key=keys.job(job.job_id), record=job_record(job))
+def insertion(job: Job) -> table.Put:
+    return table.Put(key=keys.job(job.job_id), record=job_record(job))
 
 
-def transition(write: Write) -> Update:
+def transition(write: Write) -> table.Update:
     """A transition as the one conditional write that it is."""
     step, provided = write.transition, frozenset(write.values)
     lacking, foreign = step.sets - provided, provided - step.sets - step.may_set
@@ -162,7 +147,7 @@ def transition(write: Write) -> Update:
     if step.target is not None:
         sets["status"] = str(step.target)
     seen = encode_all({name: value for name, value in write.seen.items() if value is not None})
-    return Update(
+    return table.Update(
         key=keys.job(write.job_id),
         conditions=conditions_of(step, {**write.seen, **seen}),
         sets=sets,
@@ -173,17 +158,17 @@ def transition(write: Write) -> Update:
 
 def conditions_of(step: Transition, seen: Mapping[str, object]) -> tuple[Condition, ...]:
     """What must hold of the stored item, with what the writer saw filled in."""
-    return (OneOf("status", tuple(sorted(step.sources))), *(bind(guard, seen) for guard in step.guards))
+    return (table.OneOf("status", tuple(sorted(step.sources))), *(bind(guard, seen) for guard in step.guards))
 
 
 def bind(condition: Condition, seen: Mapping[str, object]) -> Condition:
     """Put what the writer saw in the place of each `Seen`."""
     match condition:
-        case AnyOf(conditions):
-            return AnyOf(tuple(bind(each, seen) for each in conditions))
-        case Comparison(attribute, Seen(name)):
+        case table.AnyOf(conditions):
+            return table.AnyOf(tuple(bind(each, seen) for each in conditions))
+        case table.Comparison(attribute, table.Seen(name)):
             # Who saw that it was not there relies on that too.
-            return Missing(attribute) if seen[name] is None else type(condition)(attribute, seen[name])
+            return table.Missing(attribute) if seen[name] is None else type(condition)(attribute, seen[name])
         case _:
             return condition
 

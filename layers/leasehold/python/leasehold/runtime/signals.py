@@ -110,8 +110,8 @@ def abort(attempt: Attempt, reason: str, failure: Failure | None = None) -> None
     attempt.finish(attempt.ending(ABORT, outcome=outcome, failure=failure, reason=said))
 
 
-def fail(attempt: Attempt, failure: Failure) -> str:
-    """Record the failure; returns how the job goes on: failed, dead_letter or cancelled."""
+def fail(attempt: Attempt, failure: Failure) -> Execution:
+    """Record the failure; returns how the job goes on: it failed, is a dead letter, or was cancelled."""
     is_last = is_last_attempt(attempt.job, failure)
     ending = attempt.ending(
         DEAD_LETTER if is_last else FAIL,
@@ -121,8 +121,8 @@ def fail(attempt: Attempt, failure: Failure) -> str:
         failed=True,
     )
     if not _unless_cancelled(attempt, ending, failure):
-        return "cancelled"
-    return "dead_letter" if is_last else "failed"
+        return Execution.CANCELLED
+    return Execution.DEAD_LETTERED if is_last else Execution.FAILED
 
 
 def _unless_cancelled(attempt: Attempt, ending: Ending, failure: Failure | None = None) -> bool:
@@ -142,24 +142,25 @@ def _unless_cancelled(attempt: Attempt, ending: Ending, failure: Failure | None 
 def _failed(attempt: Attempt, error: BaseException, executor: Executor) -> Execution:
     failure = failure_of(error)
     how = fail(attempt, failure)
-    if how == "cancelled":
+    if how is Execution.CANCELLED:
         return _cancelled(attempt, executor)
+    will_retry = how is Execution.FAILED
     executor.log_end(
         attempt,
         Event.JOB_FAILED,
         # A job that ends here is counted once, as the dead letter that it is.
-        "failed" if how == "failed" else None,
+        "failed" if will_retry else None,
         error_code=failure.code,
         error=without_payload(failure.error, attempt.job)[-1000:],
-        will_retry=how == "failed",
+        will_retry=will_retry,
     )
-    if how == "failed":
+    if will_retry:
         from leasehold.features import report_failure
 
         report_failure(attempt.job, failure, attempt.services)
-        return Execution.FAILED
-    log_dead(attempt.job, failure, attempt.services)
-    return Execution.DEAD_LETTERED
+    else:
+        log_dead(attempt.job, failure, attempt.services)
+    return how
 
 
 def _cancelled(attempt: Attempt, executor: Executor, reason: str | None = None) -> Execution:
