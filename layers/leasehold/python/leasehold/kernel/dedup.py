@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -145,10 +146,11 @@ def write_deduplicated(
                 if replaced is not None:
                     from leasehold.kernel.end import Ending
 
-                    ending = Ending(replaced, CANCEL, services, reason=f"replaced by {job.job_id}")
+                    # Its key belongs to the new job by then.
+                    ending = Ending(replace(replaced, dedup=None), CANCEL, services, reason=f"replaced by {job.job_id}")
                 dedups.put(new, record, holder, [*(ending.changes if ending else ()), *also])
                 if ending is not None:
-                    ending.concluded(keeps_key=True)
+                    ending.concluded()
             if audit is not None:
                 audit.keep(services.store.table)
             return Enqueued(job_id=job.job_id, created=True, replaced=replaced.job_id if replaced else None)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
-    from leasehold.kernel.hooks import Feature, Hooks
     from leasehold.kernel.job import Job
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.services import Services
@@ -93,11 +92,15 @@ class Ending:
         # An ended job's last attempt is the one that `started_at` names: only what would be stale is written over.
         if job.started_at is not None and ("last_attempt_at" in step.sets or job.last_attempt_at is not None):
             written["last_attempt_at"] = job.started_at
-        status = step.target if step.target is not None and step.target.has_ended else None
-        if status is not None:
-            written["completed_at"] = now
         self.job_type = self.known_type or services.deployment.settings_of(job.job_type)
-        self._concerned = _concerned(job, self.job_type, services.features)
+        # Features that may have something to say about it.
+        self._concerned = [
+            (each.name, each.load())
+            for each in services.features
+            if (each.job_field is not None and getattr(job, each.job_field) is not None)
+            or (each.type_field is not None and getattr(self.job_type, each.type_field) is not None)
+            or (each.concerns is not None and each.concerns(job, self.job_type))
+        ]
         joinings = {name: hooks.with_end(self, services) for name, hooks in self._concerned if name not in self.done}
         # What an earlier run owes still, to a feature that has no say in this end, stays owed.
         kept = [each for each in job.owed if each.partition(":")[0] not in joinings]
@@ -108,8 +111,8 @@ class Ending:
             runs = cast("tuple[Run, ...]", written.get("runs", job.runs))
             shown = job if job.plain_payload is not None else services.store.payloads.shown(job)
             self.joined.insert(0, dead_letter_insertion(dead_letter_for(shown, failure, now, runs)))
-        if status is not None:
-            written |= self._whereabouts(status, now)
+        if step.target is not None and step.target.has_ended:
+            written |= self._end_values(step.target, now)
         elif self.owed != job.owed and step.target is JobStatus.FAILED:
             due = cast("Due", written["due_key"]).owing_since(now)
             written |= {"due_lane": job.run_lane, "due_key": due, "wake": True, "owed": self.owed}
@@ -147,7 +150,7 @@ class Ending:
         self.concluded()
         return True
 
-    def concluded(self, *, keeps_key: bool = False) -> None:
+    def concluded(self) -> None:
         """Log an end that stands, and tidy up behind it. Whose handler ended it logs that with its run."""
         match self.step.target:
             case JobStatus.CANCELLED:
@@ -157,19 +160,16 @@ class Ending:
             case JobStatus.DEAD_LETTER:
                 assert self.failure is not None
                 log_dead(self.job, self.failure, self.services)
-        self.after(keeps_key=keeps_key)
+        self.after()
 
     def _log(self, event: Event, counted_as: str, **fields: object) -> None:
         job, telemetry = self.job, self.services.telemetry
         telemetry.event(event, job_id=job.job_id, job_type=job.job_type, **fields)
         telemetry.measure(COMPLETED, 1, job_type=job.job_type, status=counted_as)
 
-    def after(self, *, keeps_key: bool = False) -> None:
-        """Tidy up behind an end that stands. All of it may be lost in a crash without harm.
-
-        keeps_key: its dedup record belongs to another job by now.
-        """
-        if self.job.dedup is not None and not keeps_key:
+    def after(self) -> None:
+        """Tidy up behind an end that stands. All of it may be lost in a crash without harm."""
+        if self.job.dedup is not None:
             from leasehold.kernel.dedup import retire_dedup_record
 
             retire_dedup_record(self.job, self.write.values.get("expires_at"), self.services)
@@ -179,28 +179,17 @@ class Ending:
             except StoreError as error:
                 self.services.telemetry.event(Event.TIDY_FAILED, job_id=self.job.job_id, what=name, error=str(error))
 
-    def _whereabouts(self, status: JobStatus, now: datetime) -> dict[str, object]:
+    def _end_values(self, status: JobStatus, now: datetime) -> dict[str, object]:
         """An ended job goes after its retention. While it owes something it stays due, and must not expire."""
-        values: dict[str, object] = {}
+        values: dict[str, object] = {"completed_at": now}
         if self.services.deployment.registry().ended_index:
-            lane = ended_lane(status, self.job.job_type)
-            values = {"ended_lane": lane, "ended_key": f"{to_text(now)}#{self.job.job_id}"}
+            values["ended_lane"] = ended_lane(status, self.job.job_type)
+            values["ended_key"] = f"{to_text(now)}#{self.job.job_id}"
         if self.owed:
             from leasehold.kernel.next_attempt import due_values
 
-            return {**values, **due_values(self.job, now, now), "wake": True, "owed": self.owed}
+            return values | due_values(self.job, now, now) | {"wake": True, "owed": self.owed}
         return values | expiry_values(self.job, status, now, self.job_type)
-
-
-def _concerned(job: Job, job_type: JobType, features: Sequence[Feature]) -> list[tuple[str, Hooks]]:
-    """Features that may have something to say about an end of this job."""
-    return [
-        (feature.name, feature.load())
-        for feature in features
-        if (feature.job_field is not None and getattr(job, feature.job_field) is not None)
-        or (feature.type_field is not None and getattr(job_type, feature.type_field) is not None)
-        or (feature.concerns is not None and feature.concerns(job, job_type))
-    ]
 
 
 def expiry_values(job: Job, status: JobStatus, ended_at: datetime, job_type: JobType) -> dict[str, object]:
