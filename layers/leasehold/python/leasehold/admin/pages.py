@@ -283,5 +283,5 @@ def _decoded(cursor: object) -> object:
         return None
 
 
-class InvalidCursorError(InvalidInputError):
-    code = "invalid_cursor"
+class InvalidCursorError(InvalidInputError, code="invalid_cursor"):
+    """A cursor of a listing that is not one, or is another listing's."""

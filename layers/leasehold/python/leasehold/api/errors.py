@@ -24,62 +24,46 @@ if TYPE_CHECKING:
     from leasehold.templates.model import UnknownTemplateError
 
 
-class NotAuthenticatedError(RefusedError):
-    code = "not_authenticated"
-
+class NotAuthenticatedError(RefusedError, code="not_authenticated"):
     def __init__(self, problem: str) -> None:
         super().__init__(f"nobody knows who you are ({problem}). Sign the request, or send a token: see docs/api.md.")
 
 
-class NotAllowedError(RefusedError):
-    code = "not_allowed"
-
+class NotAllowedError(RefusedError, code="not_allowed"):
     def __init__(self, actor: str, role: Role | None, needed: Role | None) -> None:
         has = f"has the role {role.label}" if role else "has no role here"
         needs = f"this needs {needed.label}" if needed else "nobody may do this"
         super().__init__(f"{shown(actor)} {has}, and {needs}. Roles stand in `api` of the JobQueue.")
 
 
-class UnknownRouteError(RefusedError):
-    code = "route_not_found"
-
+class UnknownRouteError(RefusedError, code="route_not_found"):
     def __init__(self, method: str, path: str) -> None:
         super().__init__(f"there is no {shown(f'{method} {path}')}. GET /api/openapi.json lists what there is.")
 
 
-class NoSuchTemplateError(RefusedError):
-    code = "template_not_found"
-
+class NoSuchTemplateError(RefusedError, code="template_not_found"):
     def __init__(self, error: UnknownTemplateError) -> None:
         super().__init__(str(error))
 
 
-class MethodNotAllowedError(RefusedError):
-    code = "method_not_allowed"
-
+class MethodNotAllowedError(RefusedError, code="method_not_allowed"):
     def __init__(self, method: str, path: str, allowed: Sequence[str]) -> None:
         super().__init__(f"{shown(path)} takes {', '.join(allowed)}, not {shown(method)}.")
         self.allowed = tuple(allowed)
 
 
-class RequestTooLargeError(LeaseholdError):
-    code = "request_too_large"
-
+class RequestTooLargeError(LeaseholdError, code="request_too_large"):
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"the body has {size} bytes; {limit} are taken. Send less at once.")
 
 
-class UnsupportedContentError(LeaseholdError):
-    code = "unsupported_content_type"
-
+class UnsupportedContentError(LeaseholdError, code="unsupported_content_type"):
     def __init__(self, content_type: str) -> None:
         super().__init__(f"a body is application/json; got {shown(content_type)}.")
 
 
-class InvalidRequestError(InvalidInputError):
+class InvalidRequestError(InvalidInputError, code="invalid_request"):
     """`fields` has a line for each thing that is wrong."""
-
-    code = "invalid_request"
 
     def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
         where, what = fields[0]
@@ -88,5 +72,5 @@ class InvalidRequestError(InvalidInputError):
         self.args = ("; ".join(f"{name}: {reason}" for name, reason in fields),)
 
 
-class InvalidRequestKeyError(InvalidRequestError):
-    code = "invalid_idempotency_key"
+class InvalidRequestKeyError(InvalidRequestError, code="invalid_idempotency_key"):
+    """An Idempotency-Key that cannot be one."""

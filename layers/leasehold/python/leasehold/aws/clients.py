@@ -89,9 +89,7 @@ class CallerIdentity:
         return self._actor
 
 
-class IdentityUnknownError(RefusedError):
-    code = "identity_unknown"
-
+class IdentityUnknownError(RefusedError, code="identity_unknown"):
     def __init__(self, problem: str) -> None:
         super().__init__(
             f"AWS does not say who you are ({problem}), and what is done here is recorded with who did it. "

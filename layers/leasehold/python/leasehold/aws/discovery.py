@@ -106,9 +106,7 @@ def _address(queue_name: str, value: str) -> QueueAddress | None:
         return None
 
 
-class QueueNotFoundError(RefusedError):
-    code = "queue_not_found"
-
+class QueueNotFoundError(RefusedError, code="queue_not_found"):
     def __init__(self, queue_name: str, parameter: str) -> None:
         super().__init__(
             f"there is no queue {shown(queue_name)} in this account and region: nothing published {parameter}. "

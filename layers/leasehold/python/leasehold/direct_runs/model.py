@@ -26,9 +26,7 @@ COLD_START = timedelta(seconds=10)
 _RUN_ID = "direct_run"
 
 
-class RequestKeyReusedError(RefusedError):
-    code = "idempotency_key_reused"
-
+class RequestKeyReusedError(RefusedError, code="idempotency_key_reused"):
     def __init__(self, key: str) -> None:
         super().__init__(
             f"the idempotency key {shown(key)} was used within the last day for another request. Nothing was done. "
@@ -171,9 +169,7 @@ class DirectRequest:
         return self.state
 
 
-class DirectRunTimeoutError(LeaseholdError, TimeoutError):
-    code = "direct_run_timeout"
-
+class DirectRunTimeoutError(LeaseholdError, TimeoutError, code="direct_run_timeout"):
     def __init__(self, job_type: str, timeout: timedelta, waited_for: str) -> None:
         super().__init__(
             f"the direct run of {job_type!r} waited {timeout.total_seconds():g} s for {waited_for}. Nothing ran, and "
@@ -183,10 +179,8 @@ class DirectRunTimeoutError(LeaseholdError, TimeoutError):
         self.waited_for = waited_for
 
 
-class DirectRunError(LeaseholdError):
+class DirectRunError(LeaseholdError, code="direct_run_failed"):
     """The handler failed. There is no job that could be tried again: call again, or enqueue one."""
-
-    code = "direct_run_failed"
 
     def __init__(self, job_type: str, run_id: str, error: str, error_code: str) -> None:
         last_line = cut(error.rstrip().rpartition("\n")[2])
@@ -197,10 +191,8 @@ class DirectRunError(LeaseholdError):
         self.error_code = error_code
 
 
-class DirectRunLostError(DirectRunError):
+class DirectRunLostError(DirectRunError, code="direct_run_lost"):
     """No answer came. The handler may have run, may be running, or may not have been reached."""
-
-    code = "direct_run_lost"
 
     def __init__(self, job_type: str, run_id: str, reason: str, until: str) -> None:
         super().__init__(job_type, run_id, reason, self.code)
@@ -210,9 +202,7 @@ class DirectRunLostError(DirectRunError):
         )
 
 
-class JobTypePausedError(RefusedError):
-    code = "job_type_paused"
-
+class JobTypePausedError(RefusedError, code="job_type_paused"):
     def __init__(self, job_type: str, by: str, at: str, reason: str) -> None:
         super().__init__(
             f"job type {job_type!r} is paused since {at} by {by}: {reason}. "

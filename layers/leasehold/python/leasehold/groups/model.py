@@ -222,26 +222,20 @@ def end_of(job: Job) -> MemberEnd:
             assert_never(job.status)
 
 
-class InvalidMemberError(InvalidInputError):
-    code = "invalid_member"
-
+class InvalidMemberError(InvalidInputError, code="invalid_member"):
     def __init__(self, member: int, error: InvalidInputError) -> None:
         super().__init__(error.value, f"member {member}: {error.reason}", error.fix)
         self.member = member
         self.error = error
 
 
-class GroupNotFoundError(RefusedError):
-    code = "group_not_found"
-
+class GroupNotFoundError(RefusedError, code="group_not_found"):
     def __init__(self, group_id: str) -> None:
         super().__init__(f"there is no group {group_id!r}. It never existed, or its retention is over.")
         self.group_id = group_id
 
 
-class GroupExistsError(RefusedError):
-    code = "group_exists"
-
+class GroupExistsError(RefusedError, code="group_exists"):
     def __init__(self, group_id: str, state: str) -> None:
         super().__init__(
             f"there is a group {group_id!r} of other jobs already ({state}). Choose another id, or leave it out."
@@ -249,18 +243,14 @@ class GroupExistsError(RefusedError):
         self.group_id = group_id
 
 
-class GroupEndedError(RefusedError):
-    code = "group_ended"
-
+class GroupEndedError(RefusedError, code="group_ended"):
     def __init__(self, group_id: str, wanted: str, state: str) -> None:
         super().__init__(f"cannot {wanted} group {group_id!r}: it has ended already ({state}).")
         self.group_id = group_id
         self.state = state
 
 
-class GroupBrokenOffError(RefusedError):
-    code = "group_broken_off"
-
+class GroupBrokenOffError(RefusedError, code="group_broken_off"):
     def __init__(self, group_id: str, reason: str | None) -> None:
         super().__init__(
             f"group {group_id!r} was cancelled before all of it existed: "

@@ -233,10 +233,8 @@ def _shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-class InvalidJobFolderError(InvalidInputError):
+class InvalidJobFolderError(InvalidInputError, code="invalid_job_folder"):
     """Folders in functions/jobs that cannot be deployed: every problem found, one a line."""
-
-    code = "invalid_job_folder"
 
     def __init__(self, problems: Sequence[FolderProblem]) -> None:
         first = problems[0]

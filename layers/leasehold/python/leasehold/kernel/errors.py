@@ -63,11 +63,14 @@ class LeaseholdError(Exception):
 
     code = "leasehold_error"
 
+    def __init_subclass__(cls, *, code: str | None = None) -> None:
+        """A class says its code, by which programs know it, beside its base; without one it has its base's."""
+        super().__init_subclass__()
+        cls.code = code or cls.code
 
-class InvalidInputError(LeaseholdError, ValueError):
+
+class InvalidInputError(LeaseholdError, ValueError, code="invalid_input"):
     """The caller's value cannot be accepted; nothing was written."""
-
-    code = "invalid_input"
 
     def __init__(self, value: object, reason: str, fix: str) -> None:
         super().__init__(f"{reason}: got {shown(value)}. {fix}")
@@ -76,13 +79,11 @@ class InvalidInputError(LeaseholdError, ValueError):
         self.fix = fix
 
 
-class InvalidJobTypeError(InvalidInputError):
-    code = "invalid_job_type"
+class InvalidJobTypeError(InvalidInputError, code="invalid_job_type"):
+    """What a type of jobs is declared as, or its name."""
 
 
-class UnknownJobTypeError(InvalidInputError):
-    code = "unknown_job_type"
-
+class UnknownJobTypeError(InvalidInputError, code="unknown_job_type"):
     def __init__(self, job_type: str, known: Sequence[str]) -> None:
         names = ", ".join(sorted(known)) or "none"
         super().__init__(
@@ -92,17 +93,13 @@ class UnknownJobTypeError(InvalidInputError):
         )
 
 
-class InvalidPayloadError(InvalidInputError):
-    code = "invalid_payload"
-
+class InvalidPayloadError(InvalidInputError, code="invalid_payload"):
     def __init__(self, path: str, value: object, reason: str, fix: str) -> None:
         super().__init__(value, f"payload value at {cut(path)} {reason}", fix)
         self.path = path
 
 
-class PayloadTooLargeError(InvalidInputError):
-    code = "payload_too_large"
-
+class PayloadTooLargeError(InvalidInputError, code="payload_too_large"):
     def __init__(self, what: str, size: int, limit: int) -> None:
         super().__init__(
             f"{size} bytes",
@@ -113,9 +110,7 @@ class PayloadTooLargeError(InvalidInputError):
         self.limit = limit
 
 
-class NaiveDatetimeError(InvalidInputError):
-    code = "naive_datetime"
-
+class NaiveDatetimeError(InvalidInputError, code="naive_datetime"):
     def __init__(self, value: object, what: str) -> None:
         super().__init__(
             value,
@@ -124,31 +119,27 @@ class NaiveDatetimeError(InvalidInputError):
         )
 
 
-class TimeOutOfRangeError(InvalidInputError):
-    code = "time_out_of_range"
+class TimeOutOfRangeError(InvalidInputError, code="time_out_of_range"):
+    """No time, or one that no key can hold."""
 
 
-class InvalidJobIdError(InvalidInputError):
-    code = "invalid_job_id"
+class InvalidJobIdError(InvalidInputError, code="invalid_job_id"):
+    """A text that is no job's id, or not the one that is asked for."""
 
 
-class InvalidKeyError(InvalidInputError):
-    code = "invalid_key"
+class InvalidKeyError(InvalidInputError, code="invalid_key"):
+    """A dedup key, a concurrency key, or a name that becomes part of one."""
 
 
-class InvalidOptionError(InvalidInputError):
-    code = "invalid_option"
+class InvalidOptionError(InvalidInputError, code="invalid_option"):
+    """Any other argument."""
 
 
-class RefusedError(LeaseholdError):
+class RefusedError(LeaseholdError, code="refused"):
     """The request is well-formed, but the system's state does not allow it; nothing was written."""
 
-    code = "refused"
 
-
-class SystemHaltedError(RefusedError):
-    code = "system_halted"
-
+class SystemHaltedError(RefusedError, code="system_halted"):
     def __init__(self, by: str, at: str, reason: str) -> None:
         super().__init__(
             f"the system is halted since {at} by {by}: {reason}. "
@@ -159,9 +150,7 @@ class SystemHaltedError(RefusedError):
         self.reason = reason
 
 
-class NotDeployedError(RefusedError):
-    code = "not_deployed"
-
+class NotDeployedError(RefusedError, code="not_deployed"):
     def __init__(self, table: str) -> None:
         super().__init__(
             f"table {table!r} holds no registry of job types. Deploy the stacks, "
@@ -169,9 +158,7 @@ class NotDeployedError(RefusedError):
         )
 
 
-class DuplicateJobError(RefusedError):
-    code = "duplicate_job"
-
+class DuplicateJobError(RefusedError, code="duplicate_job"):
     def __init__(self, job_type: str, dedup_key: str, existing: str) -> None:
         super().__init__(
             f"a {job_type} job with dedup key {dedup_key!r} exists already: {existing}. "
@@ -180,10 +167,8 @@ class DuplicateJobError(RefusedError):
         self.existing = existing
 
 
-class JobIdTakenError(RefusedError):
+class JobIdTakenError(RefusedError, code="job_id_taken"):
     """The id that a job must have is another's: an item that was not made for the same reason."""
-
-    code = "job_id_taken"
 
     def __init__(self, job_id: str) -> None:
         super().__init__(
@@ -193,27 +178,21 @@ class JobIdTakenError(RefusedError):
         self.job_id = job_id
 
 
-class JobNotFoundError(RefusedError):
-    code = "job_not_found"
-
+class JobNotFoundError(RefusedError, code="job_not_found"):
     def __init__(self, what: str, job_id: str) -> None:
         super().__init__(f"there is no {what} {job_id}. It never existed, or its retention is over.")
         self.job_id = job_id
 
 
-class WrongStateError(RefusedError):
-    code = "wrong_state"
-
+class WrongStateError(RefusedError, code="wrong_state"):
     def __init__(self, job_id: str, wanted: str, status: str, hint: str = "") -> None:
         super().__init__(f"cannot {wanted} job {job_id}: it is {status}. {hint}".rstrip())
         self.job_id = job_id
         self.status = status
 
 
-class LeaseLostError(LeaseholdError):
+class LeaseLostError(LeaseholdError, code="lease_lost"):
     """Another owner has the job now. Nothing was written, and nothing this worker writes will be."""
-
-    code = "lease_lost"
 
     def __init__(self, job_id: str, transition: str, status: str | None) -> None:
         super().__init__(
@@ -224,19 +203,15 @@ class LeaseLostError(LeaseholdError):
         self.transition = transition
 
 
-class StoreError(LeaseholdError):
-    code = "store_error"
+class StoreError(LeaseholdError, code="store_error"):
+    """The store refused, or what it holds is not as it should be."""
 
 
-class StoreUnavailableError(StoreError):
+class StoreUnavailableError(StoreError, code="store_unavailable"):
     """The store did not answer within all retries. Whether the last write happened is not known."""
 
-    code = "store_unavailable"
 
-
-class RecordUnreadableError(StoreError):
-    code = "record_unreadable"
-
+class RecordUnreadableError(StoreError, code="record_unreadable"):
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(
             f"the record {shown(key)} cannot be read ({problem}). It was damaged, or is of a newer version: "
@@ -244,10 +219,8 @@ class RecordUnreadableError(StoreError):
         )
 
 
-class UnknownFormatError(StoreError):
+class UnknownFormatError(StoreError, code="unknown_format"):
     """Another version of Leasehold has written this, in a format that this one does not read; nothing was changed."""
-
-    code = "unknown_format"
 
     def __init__(self, what: str, found: object, readable: Collection[int]) -> None:
         known = " and ".join(str(each) for each in sorted(readable))
@@ -258,19 +231,15 @@ class UnknownFormatError(StoreError):
         self.found = found
 
 
-class MisplacedItemError(StoreError, ValueError):
+class MisplacedItemError(StoreError, ValueError, code="misplaced_item"):
     """An item stands where only jobs are, and its key is no job's."""
-
-    code = "misplaced_item"
 
     def __init__(self, pk: object, sk: object) -> None:
         super().__init__(f"{shown(pk)}, {shown(sk)} is not the key of a job; Leasehold did not write this item")
 
 
-class TransactionRefusedError(StoreError):
+class TransactionRefusedError(StoreError, code="transaction_refused"):
     """A part of the transaction that the caller brought along failed its own condition; nothing was written."""
-
-    code = "transaction_refused"
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         listed = ", ".join(f"item {index}: {reason}" for index, reason in sorted(reasons.items()))
@@ -278,14 +247,12 @@ class TransactionRefusedError(StoreError):
         self.reasons = dict(reasons)
 
 
-class DispatchError(LeaseholdError):
-    code = "dispatch_failed"
+class DispatchError(LeaseholdError, code="dispatch_failed"):
+    """The hand-over to a handler failed."""
 
 
-class ServerUnavailableError(LeaseholdError):
+class ServerUnavailableError(LeaseholdError, code="server_unavailable"):
     """A local engine is not installed, or did not start."""
-
-    code = "server_unavailable"
 
     def __init__(self, name: str, reason: str, fix: str) -> None:
         super().__init__(f"{name} is not available: {reason}. {fix}")
@@ -294,30 +261,24 @@ class ServerUnavailableError(LeaseholdError):
         self.fix = fix
 
 
-class DeploymentError(LeaseholdError):
-    code = "deployment_failed"
+class DeploymentError(LeaseholdError, code="deployment_failed"):
+    """What is to be deployed could not be made, or not be put onto the local AWS."""
 
 
-class PayloadNotReadError(LeaseholdError):
+class PayloadNotReadError(LeaseholdError, code="payload_not_read"):
     """Large payloads stand apart from their jobs, and listings leave them there."""
-
-    code = "payload_not_read"
 
     def __init__(self, job_id: str) -> None:
         super().__init__(f"the payload of job {job_id} stands apart and was not read. Get the job by its id.")
         self.job_id = job_id
 
 
-class NonRetryableError(LeaseholdError):
+class NonRetryableError(LeaseholdError, code="non_retryable"):
     """Raise this in a handler when trying again cannot help: the job is dead-lettered at once."""
 
-    code = "non_retryable"
 
-
-class PayloadUnreadableError(NonRetryableError):
+class PayloadUnreadableError(NonRetryableError, code="payload_unreadable"):
     """What stands in the place of a payload cannot be unpacked: it was damaged, or this Python lacks what it takes."""
-
-    code = "payload_unreadable"
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -326,10 +287,8 @@ class PayloadUnreadableError(NonRetryableError):
         )
 
 
-class PayloadMissingError(NonRetryableError):
+class PayloadMissingError(NonRetryableError, code="payload_missing"):
     """The item that holds the payload is gone: it expired, or somebody deleted it. It does not come back."""
-
-    code = "payload_missing"
 
     def __init__(self, job_id: str, name: str) -> None:
         super().__init__(

@@ -243,9 +243,7 @@ def _chosen(first: int, last: int, longer: int) -> int:
 _ASIDE = 32
 
 
-class NoCommonOrderError(InvalidInputError):
-    code = "no_common_order"
-
+class NoCommonOrderError(InvalidInputError, code="no_common_order"):
     def __init__(self, job_id: str, job_shard: int, other_id: str, other_shard: int) -> None:
         super().__init__(
             (job_id, other_id),
@@ -255,9 +253,7 @@ class NoCommonOrderError(InvalidInputError):
         )
 
 
-class NoPlaceLeftError(RefusedError):
-    code = "no_place_left"
-
+class NoPlaceLeftError(RefusedError, code="no_place_left"):
     def __init__(self, job_id: str) -> None:
         super().__init__(
             f"there is no place left next to job {job_id}: jobs were moved there too often. "

@@ -253,10 +253,8 @@ def _repeated(job: Job, services: Services, wanted: Again) -> Enqueued:
     return write(again, services, on_duplicate=OnDuplicate.RAISE, successor_of=job.job_id, audit_entry=audit_entry)
 
 
-class DeadJobMissingError(RefusedError):
+class DeadJobMissingError(RefusedError, code="dead_job_missing"):
     """A dead letter stands alone: without its job, nothing says that such a job ever died."""
-
-    code = "dead_job_missing"
 
     def __init__(self, dead_letter_id: str, job_type: str) -> None:
         super().__init__(

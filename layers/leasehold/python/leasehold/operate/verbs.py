@@ -228,9 +228,7 @@ class QueueVerbs:
         return run_now(job_type, payload_text, self._services, timeout=timeout, trace=current_trace())
 
 
-class WaitTimeoutError(LeaseholdError, TimeoutError):
-    code = "wait_timeout"
-
+class WaitTimeoutError(LeaseholdError, TimeoutError, code="wait_timeout"):
     def __init__(self, job_id: str, timeout: timedelta, status: str) -> None:
         super().__init__(
             f"job {job_id} is still {status} after {timeout.total_seconds():g} s. "

@@ -36,10 +36,8 @@ else:
 Payload = TypeVar("Payload", bound="BaseModel", default=Any)
 
 
-class InvalidJobPayloadError(NonRetryableError):
+class InvalidJobPayloadError(NonRetryableError, code="invalid_job_payload"):
     """The stored payload does not fit the handler's model. Trying again would not change that."""
-
-    code = "invalid_job_payload"
 
 
 class JobContext:

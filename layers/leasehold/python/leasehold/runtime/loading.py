@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from leasehold.runtime.handler import Handler
 
 
-class HandlerStartError(LeaseholdError):
+class HandlerStartError(LeaseholdError, code="handler_cannot_start"):
     """A deployment repairs it: the job is tried again until then, as often as it may be."""
-
-    code = "handler_cannot_start"
 
 
 def load_handler(name: str, folder: Path) -> type[BaseJobHandler]:

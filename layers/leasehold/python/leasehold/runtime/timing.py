@@ -23,9 +23,7 @@ RESERVE = timedelta(seconds=2)
 _SHORTEST = timedelta(milliseconds=1)
 
 
-class JobTimeoutError(LeaseholdError):
-    code = "timeout"
-
+class JobTimeoutError(LeaseholdError, code="timeout"):
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the handler ran longer than its time limit of {seconds:g} s")
 

@@ -248,25 +248,19 @@ def _recurrence(said: dict[str, Any], old: Recurrence | None) -> Recurrence:
     return cron
 
 
-class ScheduleNotFoundError(RefusedError):
-    code = "schedule_not_found"
-
+class ScheduleNotFoundError(RefusedError, code="schedule_not_found"):
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no schedule {name!r}. Look at the names with queue.schedules.list().")
         self.name = name
 
 
-class ScheduleExistsError(RefusedError):
-    code = "schedule_exists"
-
+class ScheduleExistsError(RefusedError, code="schedule_exists"):
     def __init__(self, name: str, origin: str) -> None:
         super().__init__(f"there is a schedule {name!r} already ({origin}). Update it, or choose another name.")
         self.name = name
 
 
-class ScheduleDeployedError(RefusedError):
-    code = "schedule_deployed"
-
+class ScheduleDeployedError(RefusedError, code="schedule_deployed"):
     def __init__(self, name: str, wanted: str) -> None:
         super().__init__(
             f"cannot {wanted} schedule {name!r}: it comes from functions/jobs/{name}/job.toml, and the next deployment "

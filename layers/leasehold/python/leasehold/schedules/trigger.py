@@ -201,10 +201,8 @@ TELL_AGAIN_AFTER = timedelta(minutes=5)
 _MAX_ERROR_BYTES = 512
 
 
-class MirrorError(LeaseholdError):
+class MirrorError(LeaseholdError, code="mirror_failed"):
     """EventBridge did not take a schedule; it is in the table, and sent again."""
-
-    code = "mirror_failed"
 
 
 class ScheduleMirror(Protocol):

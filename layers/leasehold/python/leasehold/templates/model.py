@@ -151,25 +151,19 @@ class TemplateCache:
         return UnknownTemplateError(name, get_close_matches(name, known))
 
 
-class UnknownTemplateError(InvalidInputError):
-    code = "unknown_template"
-
+class UnknownTemplateError(InvalidInputError, code="unknown_template"):
     def __init__(self, name: str, close: Sequence[str]) -> None:
         fix = f"Did you mean {' or '.join(close)}?" if close else "Look at the names with queue.templates.list()."
         super().__init__(name, "there is no such template", fix)
 
 
-class TemplateExistsError(RefusedError):
-    code = "template_exists"
-
+class TemplateExistsError(RefusedError, code="template_exists"):
     def __init__(self, name: str) -> None:
         super().__init__(f"there is a template {name!r} already. Update it, or choose another name.")
         self.name = name
 
 
-class TemplateInUseError(RefusedError):
-    code = "template_in_use"
-
+class TemplateInUseError(RefusedError, code="template_in_use"):
     def __init__(self, name: str, wanted: str, schedules: Sequence[str]) -> None:
         super().__init__(
             f"cannot {wanted} template {name!r}: it is used by the schedules {', '.join(schedules)}. "

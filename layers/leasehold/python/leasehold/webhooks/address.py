@@ -34,9 +34,7 @@ class RunEvent(StrEnum):
     DEAD_LETTERED = "job.run.dead_lettered"
 
 
-class WebhooksOffError(RefusedError):
-    code = "webhooks_off"
-
+class WebhooksOffError(RefusedError, code="webhooks_off"):
     def __init__(self, url: str) -> None:
         super().__init__(
             f"nobody would tell {shown(url)} of this job: no webhooks are deployed here. Leave the webhook out, or set "

@@ -223,10 +223,8 @@ def is_odd_host(host: str) -> bool:
     return False
 
 
-class WebhookFailedError(LeaseholdError):
+class WebhookFailedError(LeaseholdError, code="webhook_failed"):
     """A receiver was not told, or did not take it. `code` says how: http_503, timeout, refused_address, …"""
-
-    code = "webhook_failed"
 
     def __init__(self, code: str, reason: str, *, is_final: bool = False) -> None:
         super().__init__(reason)

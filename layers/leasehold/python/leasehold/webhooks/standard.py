@@ -95,7 +95,5 @@ class SigningKeys:
         return cls(keys)
 
 
-class WebhookVerificationError(LeaseholdError):
+class WebhookVerificationError(LeaseholdError, code="webhook_not_verified"):
     """The request is forged, altered, replayed, or signed with another key: do not act on it. Answer with 401."""
-
-    code = "webhook_not_verified"
