@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from botocore.exceptions import ClientError
 
 from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.errors import StoreError
@@ -17,6 +18,8 @@ from tests.tables import create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 NAMES = TableNames(jobs="jobs", dead_letters="dead-letters")
 TOO_LARGE = "x" * 500_000
@@ -109,3 +112,20 @@ def test_what_is_refused_alone_too_is_answered_with_its_error() -> None:
     assert isinstance(refused, StoreError)
     assert "size" in str(refused)
     assert made is None
+
+
+def test_an_insert_that_was_sent_twice_says_so_also_where_batches_are_refused() -> None:
+    """What is there may be of a try whose answer was lost: an enqueue that takes it for another's job writes twice."""
+
+    class Client:
+        def batch_execute_statement(self, **_: Any) -> Any:
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "BatchExecuteStatement")
+
+        def put_item(self, **_: Any) -> Any:
+            said: Any = {"Code": "ConditionalCheckFailedException"}
+            raise ClientError({"Error": said, "ResponseMetadata": cast("Any", {"RetryAttempts": 1})}, "PutItem")
+
+    (answer,) = DynamoTable(cast("DynamoDBClient", Client()), NAMES).insert_many([put("1")])
+
+    assert isinstance(answer, ConditionFailed)
+    assert answer.was_repeated

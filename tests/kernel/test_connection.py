@@ -54,7 +54,7 @@ def test_a_call_is_tried_five_times_and_given_up_after_seconds() -> None:
     assert client == "client"
     ((name, how),) = asked
     config = how.pop("config")
-    assert (name, how) == ("dynamodb", {"endpoint_url": None, "region_name": "eu-west-1", "a": 1})
+    assert (name, how) == ("dynamodb", {"region_name": "eu-west-1", "a": 1})
     assert config.retries == {"mode": "standard", "total_max_attempts": 5}
     assert (config.connect_timeout, config.read_timeout, config.max_pool_connections) == (2, 5, 16)
     assert (config.tcp_keepalive, config.parameter_validation) == (True, False)

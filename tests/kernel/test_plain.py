@@ -80,7 +80,7 @@ def test_every_transition_can_be_made_plain_and_stays_within_its_guards(transiti
     seen["completed_at"] = "t"
     update = Update(key=KEY, conditions=conditions_of(transition, seen), sets={"s": 1}, adds=dict(transition.adds))
 
-    check_plain(plain(update))
+    check_plain([plain(update)])
 
     for condition in plain(update).conditions:
         assert condition in _leaves(update.conditions) or condition in [Missing(name) for name in update.adds]

@@ -69,16 +69,20 @@ class MemoryTable:
             low = 0 if first is None else bisect_left(places, (first,))
             high = len(places) if last is None else bisect_right(places, last, key=operator.itemgetter(0))
             if after is not None:
-                place = after[_names(table, index)[1]], tuple(after[name] for name in table.key)
+                place = after[index.sort if index else table.key[-1]], tuple(after[name] for name in table.key)
                 if newest_first:
                     high = min(high, bisect_left(places, place))
                 else:
                     low = max(low, bisect_right(places, place))
             window = places[low:high]
             chosen = (window[::-1] if newest_first else window)[:limit]
-            records = [self._projected(table, index, key) for _, key in chosen]
+            records = [self._records[Key(table, key)] for _, key in chosen]
+            if index is not None:
+                visible = {*table.key, index.partition, index.sort, *index.projected}
+                records = [{name: each[name] for name in each if name in visible} for each in records]
+            records = _copy(records)
             # Like DynamoDB, a full page has a cursor even when nothing follows, or nothing of it fits.
-            fitting = [record for record in records if _all_hold(where, record)]
+            fitting = [record for record in records if all(holds(each, record) for each in where)]
             return Page(fitting, records[-1] if len(records) == limit else None)
 
     def count(
@@ -93,16 +97,15 @@ class MemoryTable:
     def write(self, change: Change) -> Record:
         with self._lock:
             current = self._records.get(change.key)
-            if not _all_hold(_conditions(change), current):
+            if not _allows(change, current):
                 raise ConditionFailed(_copy(current))
-            return _copy(self._apply(change, current))
+            return _copy(self._apply(change))
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
         return [self._answer(Put(key=put.key, record=put.record)) for put in puts]
 
     def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
-        for update in updates:
-            check_plain(update)
+        check_plain(updates)
         return [self._answer(update) for update in updates]
 
     def _answer(self, change: Change) -> Exception | None:
@@ -119,42 +122,34 @@ class MemoryTable:
             done = content_token(token, list(changes))
             if done in self._tokens:
                 return
-            together = [(change, self._records.get(change.key)) for change in changes]
-            failed = {
-                position: _copy(current)
-                for position, (change, current) in enumerate(together)
-                if not _all_hold(_conditions(change), current)
-            }
+            stored = [self._records.get(change.key) for change in changes]
+            failed = {at: _copy(stored[at]) for at, change in enumerate(changes) if not _allows(change, stored[at])}
             if failed:
                 raise TransactionCancelled(failed)
-            for change, current in together:
-                self._apply(change, current)
+            for change in changes:
+                self._apply(change)
             self._tokens.add(done)
 
-    def _apply(self, change: Change, current: Record | None) -> Record:
-        key = dict(zip(change.key.table.key, change.key.values, strict=True))
-        match change:
-            case Put():
-                record: Record = {**key, **_copy(change.record)}
-            case Update():
-                old: Record = current or {**key}
-                added = {name: cast("int", old.get(name, 0)) + amount for name, amount in change.adds.items()}
-                record = {**old, **added, **_copy(dict(change.sets))}
-                for name in change.removes:
-                    record.pop(name, None)
-            case Delete():
-                self._replace(change.key, {})
-                return current or {}
-            case _:
-                assert_never(change)
+    def _apply(self, change: Change) -> Record:
+        key: Record = dict(zip(change.key.table.key, change.key.values, strict=True))
+        current = self._records.get(change.key, {})
+        if isinstance(change, Delete):
+            record: Record = {}
+        elif isinstance(change, Put):
+            record = {**key, **_copy(change.record)}
+        else:
+            added = {name: cast("int", current.get(name, 0)) + amount for name, amount in change.adds.items()}
+            record = {**(current or key), **added, **_copy(dict(change.sets))}
+            for name in change.removes:
+                record.pop(name, None)
         self._replace(change.key, record)
-        return record
+        return record or current
 
     def _replace(self, key: Key, record: Record) -> None:
         """Put a record in the place of what is there, in the table and in each index that it is in; {} for none."""
         old = self._records.pop(key, {})
         for index in (None, *key.table.indexes):
-            partition, sort = _names(key.table, index)
+            partition, sort = (index.partition, index.sort) if index else (key.table.key[0], key.table.key[-1])
             if partition in old and sort in old:
                 places = self._places[index or key.table, old[partition]]
                 del places[bisect_left(places, (old[sort], key.values))]
@@ -162,13 +157,6 @@ class MemoryTable:
                 insort(self._places[index or key.table, record[partition]], (record[sort], key.values))
         if record:
             self._records[key] = record
-
-    def _projected(self, table: TableDefinition, index: Index | None, key: tuple[str, ...]) -> Record:
-        record = self._records[Key(table, key)]
-        if index is None:
-            return _copy(record)
-        visible = {*table.key, index.partition, index.sort, *index.projected}
-        return {name: _copy(value) for name, value in record.items() if name in visible}
 
 
 def _copy[T](value: T) -> T:
@@ -180,19 +168,11 @@ def _copy[T](value: T) -> T:
     return value
 
 
-def _names(table: TableDefinition, index: Index | None) -> tuple[str, str]:
-    """The attributes that a table, or an index of it, is partitioned and sorted by."""
-    return (index.partition, index.sort) if index else (table.key[0], table.key[-1])
-
-
-def _conditions(change: Change) -> tuple[Condition, ...]:
-    if isinstance(change, Put) and change.conditions is None:
-        return (Missing(change.key.table.key[0]),)
-    return change.conditions or ()
-
-
-def _all_hold(conditions: Sequence[Condition], record: Record | None) -> bool:
-    return all(holds(condition, record or {}) for condition in conditions)
+def _allows(change: Change, record: Record | None) -> bool:
+    """Whether the conditions of a change hold for what is stored; without any of its own, it only inserts."""
+    if change.conditions is None:
+        return record is None
+    return all(holds(each, record or {}) for each in change.conditions)
 
 
 def holds(condition: Condition, record: Mapping[str, Any]) -> bool:

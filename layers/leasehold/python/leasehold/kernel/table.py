@@ -7,7 +7,7 @@ in-memory store that users test with and the DynamoDB store that they deploy can
 from __future__ import annotations
 
 import hashlib
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from leasehold.kernel.errors import UnknownFormatError
@@ -225,26 +225,22 @@ class Comparison:
 
 
 class Equals(Comparison):
-    __slots__ = ()
     sign = "="
 
 
 class After(Comparison):
     """The attribute, a time, is later than the value."""
 
-    __slots__ = ()
     sign = ">"
 
 
 class NotAfter(Comparison):
-    __slots__ = ()
     sign = "<="
 
 
 class Above(Comparison):
     """The attribute, a number, is greater than the value."""
 
-    __slots__ = ()
     sign = ">"
 
 
@@ -271,14 +267,8 @@ def plain(update: Update) -> Update:
     """
     if _is_plain(update):
         return update
-    sets: dict[str, Attribute] = {**update.sets, **update.adds}
-    uncounted = (Missing(name) for name in update.adds)
-    return Update(
-        key=update.key,
-        conditions=(*(narrowed(each) for each in update.conditions), *uncounted),
-        sets=sets,
-        removes=update.removes,
-    )
+    conditions = (*map(narrowed, update.conditions), *map(Missing, update.adds))
+    return replace(update, conditions=conditions, sets={**update.sets, **update.adds}, adds={})
 
 
 def only_inserts(changes: Sequence[Change]) -> bool:
@@ -298,9 +288,10 @@ def _is_plain(update: Update) -> bool:
     return not update.adds and not any(isinstance(each, AnyOf) for each in update.conditions)
 
 
-def check_plain(update: Update) -> None:
-    if not _is_plain(update):
-        raise TypeError(f"a batch takes no counts and no choices; make this update plain first: {update!r}")
+def check_plain(updates: Sequence[Update]) -> None:
+    for update in updates:
+        if not _is_plain(update):
+            raise TypeError(f"a batch takes no counts and no choices; make this update plain first: {update!r}")
 
 
 class Index(NamedTuple):
@@ -318,14 +309,12 @@ class TableDefinition(NamedTuple):
     ttl: str = "expires_at"
 
 
-DUE_INDEX = Index(
-    name="due", partition="due_lane", sort="due_key", projected=("job_type", "status", "concurrency_key", "priority")
-)
-ENDED_INDEX = Index(name="ended", partition="ended_lane", sort="ended_key", projected=("job_type", "status"))
+DUE_INDEX = Index("due", "due_lane", "due_key", projected=("job_type", "status", "concurrency_key", "priority"))
+ENDED_INDEX = Index("ended", "ended_lane", "ended_key", projected=("job_type", "status"))
 JOBS = TableDefinition(key=("PK", "SK"), indexes=(DUE_INDEX, ENDED_INDEX))
 
-BY_DATE_INDEX = Index(name="by_date", partition="open", sort="open_key", projected=("job_type", "reported_at"))
-BY_TYPE_INDEX = Index(name="by_type", partition="open_type", sort="open_key")
+BY_DATE_INDEX = Index("by_date", "open", "open_key", projected=("job_type", "reported_at"))
+BY_TYPE_INDEX = Index("by_type", "open_type", "open_key")
 DEAD_LETTERS = TableDefinition(key=("id",), indexes=(BY_DATE_INDEX, BY_TYPE_INDEX))
 
 MAX_TOKEN_LENGTH = 36

@@ -15,24 +15,19 @@ if TYPE_CHECKING:
 USER_AGENT = "leasehold"
 
 
-def connect(
-    *,
-    endpoint_url: str | None = None,
-    region_name: str | None = None,
-    open_client: Callable[..., Any] | None = None,
-    **overrides: Any,
-) -> DynamoDBClient:
-    """A low-level client. boto3 is imported here, so that importing Leasehold does not pay for it."""
+def connect(*, open_client: Callable[..., Any] | None = None, **where: Any) -> DynamoDBClient:
+    """A low-level client; `where` is what boto3's takes, e.g. `region_name`.
+
+    boto3 is imported here, so that importing Leasehold does not pay for it.
+    """
     from botocore.config import Config
 
     if open_client is None:
         import boto3
 
         open_client = boto3.client
-    config = table_config().merge(overrides.pop("config", Config()))
-    client: DynamoDBClient = open_client(
-        "dynamodb", endpoint_url=endpoint_url, region_name=region_name, config=config, **overrides
-    )
+    config = table_config().merge(where.pop("config", Config()))
+    client: DynamoDBClient = open_client("dynamodb", config=config, **where)
     return client
 
 

@@ -97,14 +97,12 @@ def _expression(condition: Condition, words: Placeholders | Parameters) -> str:
 
 def update_expression(change: Update, placeholders: Placeholders) -> str:
     name, value = placeholders.name, placeholders.value
-    clauses = []
-    if change.sets:
-        clauses.append("SET " + ", ".join(f"{name(each)} = {value(new)}" for each, new in change.sets.items()))
-    if change.removes:
-        clauses.append("REMOVE " + ", ".join(name(each) for each in sorted(change.removes)))
-    if change.adds:
-        clauses.append("ADD " + ", ".join(f"{name(each)} {value(amount)}" for each, amount in change.adds.items()))
-    return " ".join(clauses)
+    clauses = {
+        "SET": [f"{name(each)} = {value(new)}" for each, new in change.sets.items()],
+        "REMOVE": [name(each) for each in sorted(change.removes)],
+        "ADD": [f"{name(each)} {value(amount)}" for each, amount in change.adds.items()],
+    }
+    return " ".join(f"{verb} {', '.join(paths)}" for verb, paths in clauses.items() if paths)
 
 
 def write_request(change: Change) -> Request:

@@ -88,11 +88,8 @@ class DynamoTable:
         self._takes_inserts = True
 
     def get(self, key: Key) -> Record | None:
-        answer = self._call(
-            "get_item",
-            {"TableName": self._names.of(key.table), "Key": to_item(key.attributes), "ConsistentRead": True},
-        )
-        return _found(answer, "Item")
+        request = {"TableName": self._names.of(key.table), "Key": to_item(key.attributes), "ConsistentRead": True}
+        return _found(self._call("get_item", request), "Item")
 
     def get_many(self, keys: Sequence[Key]) -> list[Record]:
         batches = batched(dict.fromkeys(keys), KEYS_PER_BATCH)
@@ -112,13 +109,13 @@ class DynamoTable:
         where: Sequence[Condition] = (),
         consistent: bool = True,
     ) -> Page:
-        chosen = key_condition(_names(table, index), partition, first, last, where)
+        names = (index.partition, index.sort) if index else table.key
+        chosen = key_condition(names, partition, first, last, where)
         request = {**self._source(table, index), **chosen, "Limit": limit, "ScanIndexForward": not newest_first}
         if index is None and consistent:
             request["ConsistentRead"] = True
         if after is not None:
-            cursor_names = {*table.key, *_names(table, index)}
-            request["ExclusiveStartKey"] = to_item({name: after[name] for name in cursor_names})
+            request["ExclusiveStartKey"] = to_item({name: after[name] for name in {*table.key, *names}})
         answer = self._call("query", request)
         return Page([from_item(item) for item in answer["Items"]], _found(answer, "LastEvaluatedKey"))
 
@@ -126,7 +123,7 @@ class DynamoTable:
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
     ) -> int:
         counted = 0
-        chosen = key_condition(_names(table, index), partition, None, last)
+        chosen = key_condition((index.partition, index.sort), partition, None, last)
         for answer in self._pages("query", {**self._source(table, index), **chosen, "Select": "COUNT"}):
             counted += answer["Count"]
             if counted >= limit:
@@ -154,8 +151,7 @@ class DynamoTable:
         ]
 
     def update_many(self, updates: Sequence[Update]) -> list[Exception | None]:
-        for update in updates:
-            check_plain(update)
+        check_plain(updates)
         return self._execute([self._statement(each) for each in updates])
 
     def _statement(self, change: Change) -> Request:
@@ -239,8 +235,8 @@ class DynamoTable:
         """The insert by itself, with the answer that it would have had in a batch."""
         try:
             self.write(Put(key=put.key, record=put.record))
-        except ConditionFailed:
-            return ConditionFailed(None)
+        except ConditionFailed as failed:
+            return ConditionFailed(None, was_repeated=failed.was_repeated)
         except StoreError as error:
             return error
         return None
@@ -253,9 +249,8 @@ class DynamoTable:
         answers: list[Exception | None] = [None] * len(statements)
         waiting = list(range(len(statements)))
         for attempt in self._tries():
-            request = {"Statements": [statements[position] for position in waiting]}
             try:
-                answered = self._call("batch_execute_statement", request)
+                answered = self._call("batch_execute_statement", {"Statements": [statements[at] for at in waiting]})
             except StatementRefused as refused:
                 return [refused] * len(statements)
             except StoreUnavailableError:
@@ -304,10 +299,6 @@ class DynamoTable:
         for attempt in range(_CONFLICT_TRIES):
             yield attempt
             self._sleep(min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * (0.5 + self._random_source() / 2))
-
-
-def _names(table: TableDefinition, index: Index | None) -> tuple[str, ...]:
-    return (index.partition, index.sort) if index else table.key
 
 
 def _found(answer: Any, name: str) -> Record | None:
