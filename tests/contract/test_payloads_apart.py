@@ -14,8 +14,7 @@ from leasehold.kernel.enqueue import Enqueued, draft, request_of
 from leasehold.kernel.errors import PayloadNotReadError, WrongStateError
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.offload import offloaded
-from leasehold.kernel.payload import OFFLOADED
-from leasehold.kernel.payload_forms import size_of
+from leasehold.kernel.payload import OFFLOADED, size_of
 from leasehold.operate.purge import purge
 from leasehold.scheduler import JobScheduler
 from tests.contract.counted import CountedTable

@@ -12,8 +12,8 @@ import pytest
 from leasehold import NewJob
 from leasehold.housekeeping.payload_rounds import keep_payloads
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.payload import MAX_INLINE_BYTES, encode_payload
-from leasehold.kernel.payload_forms import compact, size_of
+from leasehold.kernel.payload import MAX_INLINE_BYTES, encode_payload, size_of
+from leasehold.kernel.payload_forms import compact
 from tests.cost.life import Life
 from tests.meter import Meter
 from tests.real_queue import RealQueue

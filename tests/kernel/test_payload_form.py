@@ -22,8 +22,8 @@ from leasehold.kernel.job import Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, Priority, make_job_id
 from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.offload import Payloads, plan_offload
-from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, OFFLOADED, encode_payload
-from leasehold.kernel.payload_forms import compact, name_of, size_of, text_in
+from leasehold.kernel.payload import MAX_INLINE_BYTES, MAX_PAYLOAD_BYTES, OFFLOADED, encode_payload, size_of
+from leasehold.kernel.payload_forms import compact, name_of, text_in
 from leasehold.kernel.table import ConditionFailed
 from leasehold.kernel.transitions import JobStatus
 from leasehold.testing import LeaseholdTest

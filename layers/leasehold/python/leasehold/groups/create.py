@@ -21,7 +21,7 @@ from leasehold.kernel.enqueue import log_enqueued
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.jobs import insertion
 from leasehold.kernel.keys import make_stamp, partition_of
-from leasehold.kernel.payload_forms import size_of
+from leasehold.kernel.payload import size_of
 from leasehold.lean import dataclass
 from leasehold.limits.scopes import awakened
 

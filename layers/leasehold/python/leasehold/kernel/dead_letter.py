@@ -9,7 +9,7 @@ from leasehold.kernel import partitions
 from leasehold.kernel import payload as codec
 from leasehold.kernel.job import MAX_ERROR_BYTES, RUNS
 from leasehold.kernel.keys import JobId, to_text
-from leasehold.kernel.payload import MISSING, is_short, shortened
+from leasehold.kernel.payload import MISSING, is_stored_form, shortened
 from leasehold.kernel.records import Codec, Kind, texts_in
 from leasehold.kernel.table import Put, check_format
 from leasehold.lean import dataclass
@@ -71,7 +71,7 @@ _CODEC = Codec(
 
 def dead_letter_record(dead_letter: DeadLetter) -> Record:
     form: Form = dead_letter.payload_text
-    if not is_short(dead_letter.payload_text):
+    if not is_stored_form(dead_letter.payload_text):
         from leasehold.kernel.payload_forms import compact
 
         form = compact(dead_letter.payload_text)

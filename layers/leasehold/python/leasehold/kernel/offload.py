@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from leasehold.kernel import partitions
 from leasehold.kernel.errors import PAYLOAD_IS_LOST, PayloadMissingError
-from leasehold.kernel.payload import MAX_INLINE_BYTES, MISSING, OFFLOADED, is_stored_form
-from leasehold.kernel.payload_forms import compact, name_of, size_of, text_in
+from leasehold.kernel.payload import MAX_INLINE_BYTES, MISSING, OFFLOADED, is_stored_form, size_of
+from leasehold.kernel.payload_forms import compact, name_of, text_in
 from leasehold.kernel.table import ConditionFailed, Put
 
 if TYPE_CHECKING:
