@@ -74,9 +74,7 @@ class InvalidInputError(LeaseholdError, ValueError, code="invalid_input"):
 
     def __init__(self, value: object, reason: str, fix: str) -> None:
         super().__init__(f"{reason}: got {shown(value)}. {fix}")
-        self.value = value
-        self.reason = reason
-        self.fix = fix
+        self.value, self.reason, self.fix = value, reason, fix
 
 
 class InvalidJobTypeError(InvalidInputError, code="invalid_job_type"):
@@ -106,8 +104,7 @@ class PayloadTooLargeError(InvalidInputError, code="payload_too_large"):
             f"the {what} is larger than the limit of {limit} bytes",
             "Store the data elsewhere (S3, a table) and put its address into the job.",
         )
-        self.size = size
-        self.limit = limit
+        self.size, self.limit = size, limit
 
 
 class NaiveDatetimeError(InvalidInputError, code="naive_datetime"):
@@ -145,9 +142,7 @@ class SystemHaltedError(RefusedError, code="system_halted"):
             f"the system is halted since {at} by {by}: {reason}. "
             "No job is accepted or started until an operator resumes it."
         )
-        self.by = by
-        self.at = at
-        self.reason = reason
+        self.by, self.at, self.reason = by, at, reason
 
 
 class NotDeployedError(RefusedError, code="not_deployed"):
@@ -187,8 +182,7 @@ class JobNotFoundError(RefusedError, code="job_not_found"):
 class WrongStateError(RefusedError, code="wrong_state"):
     def __init__(self, job_id: str, wanted: str, status: str, hint: str = "") -> None:
         super().__init__(f"cannot {wanted} job {job_id}: it is {status}. {hint}".rstrip())
-        self.job_id = job_id
-        self.status = status
+        self.job_id, self.status = job_id, status
 
 
 class LeaseLostError(LeaseholdError, code="lease_lost"):
@@ -199,8 +193,7 @@ class LeaseLostError(LeaseholdError, code="lease_lost"):
             f"lost the lease on job {job_id} before {transition}; it is {status or 'gone'} now. "
             "The write was refused; the job's new owner decides how it ends."
         )
-        self.job_id = job_id
-        self.transition = transition
+        self.job_id, self.transition = job_id, transition
 
 
 class StoreError(LeaseholdError, code="store_error"):
@@ -256,9 +249,7 @@ class ServerUnavailableError(LeaseholdError, code="server_unavailable"):
 
     def __init__(self, name: str, reason: str, fix: str) -> None:
         super().__init__(f"{name} is not available: {reason}. {fix}")
-        self.name = name
-        self.reason = reason
-        self.fix = fix
+        self.name, self.reason, self.fix = name, reason, fix
 
 
 class DeploymentError(LeaseholdError, code="deployment_failed"):
@@ -295,8 +286,7 @@ class PayloadMissingError(NonRetryableError, code="payload_missing"):
             f"the payload of job {job_id} is gone: there is no item {name!r} of it. "
             "If it expired, the poller has not looked after payloads for weeks; enqueue the job anew."
         )
-        self.job_id = job_id
-        self.name = name
+        self.job_id, self.name = job_id, name
 
 
 # No retry brings it back: the job ends as a dead letter that says so.

@@ -12,7 +12,6 @@ from leasehold.kernel.table import (
     AnyOf,
     Comparison,
     ConditionFailed,
-    Delete,
     Exists,
     Key,
     Missing,
@@ -74,16 +73,15 @@ class MemoryTable:
                     high = min(high, bisect_left(places, place))
                 else:
                     low = max(low, bisect_right(places, place))
-            window = places[low:high]
-            chosen = (window[::-1] if newest_first else window)[:limit]
+            chosen = places[low:high][:: -1 if newest_first else 1][:limit]
             records = [self._records[Key(table, key)] for _, key in chosen]
             if index is not None:
                 visible = {*table.key, index.partition, index.sort, *index.projected}
                 records = [{name: each[name] for name in each if name in visible} for each in records]
-            records = _copy(records)
             # Like DynamoDB, a full page has a cursor even when nothing follows, or nothing of it fits.
-            fitting = [record for record in records if all(holds(each, record) for each in where)]
-            return Page(fitting, records[-1] if len(records) == limit else None)
+            cursor = _copy(records[-1]) if len(records) == limit else None
+            fitting = [each for each in records if all(holds(condition, each) for condition in where)]
+            return Page(_copy(fitting), cursor)
 
     def count(
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int
@@ -131,32 +129,28 @@ class MemoryTable:
             self._tokens.add(done)
 
     def _apply(self, change: Change) -> Record:
-        key: Record = dict(zip(change.key.table.key, change.key.values, strict=True))
-        current = self._records.get(change.key, {})
-        if isinstance(change, Delete):
-            record: Record = {}
-        elif isinstance(change, Put):
-            record = {**key, **_copy(change.record)}
+        """Make a change, in the table and in each index that has the record before or after it; {} is no record."""
+        table, old = change.key.table, self._records.get(change.key, {})
+        new: Record = dict(zip(table.key, change.key.values, strict=True))
+        if isinstance(change, Put):
+            new |= _copy(change.record)
+        elif isinstance(change, Update):
+            added = {name: cast("int", old.get(name, 0)) + amount for name, amount in change.adds.items()}
+            changed = {**new, **old, **added, **_copy(dict(change.sets))}
+            new = {name: value for name, value in changed.items() if name not in change.removes}
         else:
-            added = {name: cast("int", current.get(name, 0)) + amount for name, amount in change.adds.items()}
-            record = {**(current or key), **added, **_copy(dict(change.sets))}
-            for name in change.removes:
-                record.pop(name, None)
-        self._replace(change.key, record)
-        return record or current
-
-    def _replace(self, key: Key, record: Record) -> None:
-        """Put a record in the place of what is there, in the table and in each index that it is in; {} for none."""
-        old = self._records.pop(key, {})
-        for index in (None, *key.table.indexes):
-            partition, sort = (index.partition, index.sort) if index else (key.table.key[0], key.table.key[-1])
+            new = {}
+        self._records.pop(change.key, None)
+        for index in (None, *table.indexes):
+            partition, sort = (index.partition, index.sort) if index else (table.key[0], table.key[-1])
             if partition in old and sort in old:
-                places = self._places[index or key.table, old[partition]]
-                del places[bisect_left(places, (old[sort], key.values))]
-            if partition in record and sort in record:
-                insort(self._places[index or key.table, record[partition]], (record[sort], key.values))
-        if record:
-            self._records[key] = record
+                places = self._places[index or table, old[partition]]
+                del places[bisect_left(places, (old[sort], change.key.values))]
+            if partition in new and sort in new:
+                insort(self._places[index or table, new[partition]], (new[sort], change.key.values))
+        if new:
+            self._records[change.key] = new
+        return new or old
 
 
 def _copy[T](value: T) -> T:
@@ -186,7 +180,8 @@ def holds(condition: Condition, record: Mapping[str, Any]) -> bool:
         case OneOf(attribute, values):
             return attribute in record and any(_same(record[attribute], value) for value in values)
         case Comparison(attribute, value):
-            return attribute in record and bool(_COMPARES[condition.sign](record[attribute], value))
+            compares: Callable[[Any, Any], object] = {"=": _same, ">": operator.gt, "<=": operator.le}[condition.sign]
+            return attribute in record and bool(compares(record[attribute], value))
         case AnyOf(conditions):
             return any(holds(each, record) for each in conditions)
         case _:
@@ -200,6 +195,3 @@ def _same(stored: object, value: object) -> bool:
     if isinstance(stored, dict) and isinstance(value, dict):
         return stored.keys() == value.keys() and all(_same(stored[name], value[name]) for name in stored)
     return stored == value and isinstance(stored, bool) == isinstance(value, bool)
-
-
-_COMPARES: dict[str, Callable[[Any, Any], object]] = {"=": _same, ">": operator.gt, "<=": operator.le}

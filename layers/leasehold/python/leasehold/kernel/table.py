@@ -94,8 +94,7 @@ class Delete:
 type Change = Put | Update | Delete
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     records: list[Record]
     # Where the next page begins; None when there is none.
     cursor: Record | None = None

@@ -141,10 +141,10 @@ class DynamoTable:
         return change.item if isinstance(change, Put) else from_item(answer.get("Attributes", {}))
 
     def insert_many(self, puts: Sequence[Put]) -> list[Exception | None]:
-        refused: list[Exception | None] = [StatementRefused("refused before")] * len(puts)
-        answers = self._execute([self._statement(put) for put in puts]) if self._takes_inserts else refused
-        if puts and all(isinstance(each, StatementRefused) for each in answers):
-            self._takes_inserts = False
+        answers: list[Exception | None] = [StatementRefused("refused before")] * len(puts)
+        if self._takes_inserts and puts:
+            answers = self._execute([self._statement(put) for put in puts])
+            self._takes_inserts = not all(isinstance(each, StatementRefused) for each in answers)
         return [
             self._insert(put) if isinstance(answer, StatementRefused) else answer
             for put, answer in zip(puts, answers, strict=True)
@@ -280,15 +280,10 @@ class DynamoTable:
                 return getattr(self._client, operation)(**request)
             except ClientError as error:
                 code = error.response["Error"]["Code"]
-                if code == "ConditionalCheckFailedException":
-                    current = _found(error.response, "Item")
-                    raise ConditionFailed(current, was_repeated=_was_repeated(error.response)) from None
                 if code == "TransactionCanceledException":
                     _raise_if_refused(error, own)
-                elif operation in {"batch_execute_statement", "execute_transaction"} and stem(code) in UNTAKEN:
-                    raise StatementRefused(f"{code}: {error.response['Error'].get('Message', '')}") from error
                 elif stem(code) not in CONFLICTS:
-                    raise _translated(error, code, self.name) from error
+                    raise _translated(error, code, operation, self.name) from error
                 last = error
             except (HTTPClientError, BotoCoreError) as error:
                 raise StoreUnavailableError(f"table {self.name!r} cannot be reached: {error}") from error
@@ -327,8 +322,12 @@ def _raise_if_refused(error: ClientError, own: int) -> None:
         raise StoreError(f"the transaction was cancelled: {', '.join(sorted(codes))}") from error
 
 
-def _translated(error: ClientError, code: str, table: str) -> StoreError:
+def _translated(error: ClientError, code: str, operation: str, table: str) -> Exception:
+    if stem(code) in REFUSED:
+        return ConditionFailed(_found(error.response, "Item"), was_repeated=_was_repeated(error.response))
     message = error.response["Error"].get("Message", "")
+    if stem(code) in UNTAKEN and operation in {"batch_execute_statement", "execute_transaction"}:
+        return StatementRefused(f"{code}: {message}")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if stem(code) in THROTTLES or status >= 500:
         return StoreUnavailableError(f"table {table!r} is overloaded: {code}: {message}")
