@@ -26,8 +26,9 @@ from leasehold.kernel.table import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Unpack
 
-    from leasehold.kernel.table import Attribute, Change, Condition, ForeignItem, Index, Record, TableDefinition
+    from leasehold.kernel.table import Asked, Attribute, Change, Condition, ForeignItem, Index, Record, TableDefinition
 
 
 class MemoryTable:
@@ -49,38 +50,26 @@ class MemoryTable:
         with self._lock:
             return [record for key in dict.fromkeys(keys) if (record := self.get(key)) is not None]
 
-    def query(
-        self,
-        table: TableDefinition,
-        partition: str,
-        *,
-        index: Index | None = None,
-        first: str | None = None,
-        last: str | None = None,
-        limit: int,
-        after: Record | None = None,
-        newest_first: bool = False,
-        where: Sequence[Condition] = (),
-        consistent: bool = True,
-    ) -> Page:
+    def query(self, table: TableDefinition, partition: str, *, limit: int, **asked: Unpack[Asked]) -> Page:
         with self._lock:
+            index, first, last, after = asked.get("index"), asked.get("first"), asked.get("last"), asked.get("after")
             places = self._places.get((index or table, partition), [])
             low = 0 if first is None else bisect_left(places, (first,))
             high = len(places) if last is None else bisect_right(places, last, key=operator.itemgetter(0))
             if after is not None:
                 place = after[index.sort if index else table.key[-1]], tuple(after[name] for name in table.key)
-                if newest_first:
+                if asked.get("newest_first"):
                     high = min(high, bisect_left(places, place))
                 else:
                     low = max(low, bisect_right(places, place))
-            chosen = places[low:high][:: -1 if newest_first else 1][:limit]
+            chosen = places[low:high][:: -1 if asked.get("newest_first") else 1][:limit]
             records = [self._records[Key(table, key)] for _, key in chosen]
             if index is not None:
                 visible = {*table.key, index.partition, index.sort, *index.projected}
                 records = [{name: each[name] for name in each if name in visible} for each in records]
             # Like DynamoDB, a full page has a cursor even when nothing follows, or nothing of it fits.
             cursor = _copy(records[-1]) if len(records) == limit else None
-            fitting = [each for each in records if all(holds(condition, each) for condition in where)]
+            fitting = [each for each in records if all(holds(condition, each) for condition in asked.get("where", ()))]
             return Page(_copy(fitting), cursor)
 
     def count(

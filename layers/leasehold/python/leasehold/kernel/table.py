@@ -15,6 +15,25 @@ from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import TypedDict, Unpack
+
+    # Here, since no cold start needs it.
+    class Asked(TypedDict, total=False):
+        """What a query may say besides: else it reads a table from the first record on, the oldest first.
+
+        after: the cursor of the page before.
+        where: leaves out records that do not fit, after `limit` of them were read and paid for: a page may be empty and
+            have a cursor.
+        consistent: False costs half, for readers to whom the last second does not matter.
+        """
+
+        index: Index | None
+        first: str | None
+        last: str | None
+        after: Record | None
+        newest_first: bool
+        where: Sequence[Condition]
+        consistent: bool
 
 
 type Attribute = str | int | bool | bytes | list[Attribute] | dict[str, Attribute]
@@ -94,7 +113,8 @@ class Delete:
 type Change = Put | Update | Delete
 
 
-class Page(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Page:
     records: list[Record]
     # Where the next page begins; None when there is none.
     cursor: Record | None = None
@@ -108,8 +128,7 @@ class ConditionFailed(Exception):  # noqa: N818  an answer, not an error: caller
 
     def __init__(self, current: Record | None, *, was_repeated: bool = False) -> None:
         super().__init__("the condition of a write did not hold")
-        self.current = current
-        self.was_repeated = was_repeated
+        self.current, self.was_repeated = current, was_repeated
 
 
 class StatementRefused(Exception):  # noqa: N818  an answer: make the change by itself instead
@@ -139,26 +158,8 @@ class Table(Protocol):
     def get_many(self, keys: Sequence[Key]) -> list[Record]:
         """Read the records that exist, consistently, in no particular order."""
 
-    def query(
-        self,
-        table: TableDefinition,
-        partition: str,
-        *,
-        index: Index | None = None,
-        first: str | None = None,
-        last: str | None = None,
-        limit: int,
-        after: Record | None = None,
-        newest_first: bool = False,
-        where: Sequence[Condition] = (),
-        consistent: bool = True,
-    ) -> Page:
-        """Read one page in sort order, bounds included: consistently from a table, eventually from an index.
-
-        where: leaves out records that do not fit, after `limit` of them were read and paid for: a page may be empty
-            and have a cursor.
-        consistent: False costs half, for readers to whom the last second does not matter.
-        """
+    def query(self, table: TableDefinition, partition: str, *, limit: int, **asked: Unpack[Asked]) -> Page:
+        """Read one page in sort order, bounds included: consistently from a table, eventually from an index."""
 
     def count(
         self, table: TableDefinition, partition: str, *, index: Index, last: str | None = None, limit: int

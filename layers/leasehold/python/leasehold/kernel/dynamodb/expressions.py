@@ -234,9 +234,7 @@ def statement_answer(error: Any, *, was_repeated: bool = False) -> Exception | N
         return ConditionFailed(None, was_repeated=was_repeated)
     if kind in CONFLICTS | THROTTLES:
         return StoreUnavailableError(f"a statement was refused with {code} on every try")
-    if kind in UNTAKEN:
-        return StatementRefused(f"{code}: {message}")
-    return StoreError(f"{code}: {message}")
+    return (StatementRefused if kind in UNTAKEN else StoreError)(f"{code}: {message}")
 
 
 def check_foreign(client: DynamoDBClient, items: Sequence[ForeignItem]) -> None:

@@ -42,11 +42,12 @@ from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Unpack
 
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from leasehold.kernel.dynamodb.expressions import Request
-    from leasehold.kernel.table import Change, Condition, ForeignItem, Index, Key, Record, TableDefinition
+    from leasehold.kernel.table import Asked, Change, ForeignItem, Index, Key, Record, TableDefinition
 
 STATEMENTS_PER_BATCH = 25
 KEYS_PER_BATCH = 100
@@ -95,24 +96,13 @@ class DynamoTable:
         batches = batched(dict.fromkeys(keys), KEYS_PER_BATCH)
         return [record for batch in batches for record in self._get_batch(batch)]
 
-    def query(
-        self,
-        table: TableDefinition,
-        partition: str,
-        *,
-        index: Index | None = None,
-        first: str | None = None,
-        last: str | None = None,
-        limit: int,
-        after: Record | None = None,
-        newest_first: bool = False,
-        where: Sequence[Condition] = (),
-        consistent: bool = True,
-    ) -> Page:
+    def query(self, table: TableDefinition, partition: str, *, limit: int, **asked: Unpack[Asked]) -> Page:
+        index, after = asked.get("index"), asked.get("after")
         names = (index.partition, index.sort) if index else table.key
-        chosen = key_condition(names, partition, first, last, where)
-        request = {**self._source(table, index), **chosen, "Limit": limit, "ScanIndexForward": not newest_first}
-        if index is None and consistent:
+        chosen = key_condition(names, partition, asked.get("first"), asked.get("last"), asked.get("where", ()))
+        forward = not asked.get("newest_first")
+        request = {**self._source(table, index), **chosen, "Limit": limit, "ScanIndexForward": forward}
+        if index is None and asked.get("consistent", True):
             request["ConsistentRead"] = True
         if after is not None:
             request["ExclusiveStartKey"] = to_item({name: after[name] for name in {*table.key, *names}})
