@@ -12,6 +12,7 @@ from leasehold.kernel.dynamodb.table import DynamoTable, TableNames
 from leasehold.kernel.errors import StoreUnavailableError
 from leasehold.kernel.table import JOBS, Exists, Key, Put, Update
 from tests.simulation.dynamodb.database import Database
+from tests.simulation.dynamodb.refusal import Refusal
 from tests.simulation.dynamodb.wire import connect_to
 from tests.tables import create_tables
 
@@ -23,11 +24,12 @@ THROTTLED = {"Code": "ThrottlingError", "Message": "slow down"}
 
 
 class Cut:
-    """A DynamoDB that throttles the last statement of a batch and then falls silent."""
+    """A DynamoDB that throttles the last statement of a batch and then falls silent, or fails otherwise."""
 
-    def __init__(self, *, silent_from: int) -> None:
+    def __init__(self, *, silent_from: int, silence: Exception | None = None) -> None:
         self._database = Database(lambda: datetime(2026, 1, 1, tzinfo=UTC))
         self._silent_from = silent_from
+        self._silence = silence or ConnectionClosedError(endpoint_url="https://dynamodb")
         self._batches = 0
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -35,7 +37,7 @@ class Cut:
             return self._database.call(operation, request)
         self._batches += 1
         if self._batches >= self._silent_from:
-            raise ConnectionClosedError(endpoint_url="https://dynamodb")
+            raise self._silence
         request = {**request, "Statements": request["Statements"][:-1]}
         answer = self._database.call(operation, request)
         return {**answer, "Responses": [*answer["Responses"], {"Error": THROTTLED}]}
@@ -74,6 +76,13 @@ def test_what_was_answered_stays_known(write_many: Callable[[DynamoTable], list[
     assert [table.get(key(number)) for number in range(4)] == [
         {"PK": "things", "SK": str(number), "n": number} for number in range(4)
     ]
+
+
+def test_what_was_made_before_the_right_to_it_was_taken_away_is_not_made_again() -> None:
+    table = table_on(Cut(silent_from=2, silence=Refusal("AccessDeniedException", "not authorized any more")))
+
+    # Only the last is tried by itself: another that is there already would be taken for somebody else's.
+    assert inserts(table) == [None] * 5
 
 
 @pytest.mark.parametrize("write_many", [inserts, updates])

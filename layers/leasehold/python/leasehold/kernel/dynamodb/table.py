@@ -242,7 +242,7 @@ class DynamoTable:
             try:
                 answered = self._call("batch_execute_statement", {"Statements": [statements[at] for at in waiting]})
             except StatementRefused as refused:
-                return [refused] * len(statements)
+                return [refused if position in waiting else answer for position, answer in enumerate(answers)]
             except StoreUnavailableError:
                 if attempt == 0:
                     raise
