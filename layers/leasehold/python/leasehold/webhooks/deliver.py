@@ -7,7 +7,7 @@ is tried.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from leasehold.kernel.hooks import NOTHING, Hooks, Joining
 from leasehold.kernel.offload import plan_offload
@@ -60,8 +60,8 @@ def _noted(end: Ending) -> list[str]:
     if _address(end.job, end.job_type) is None:
         return []
     wanted = end.job_type.webhook.events if end.job_type.webhook else tuple(RunEvent)
-    runs = cast("tuple[Run, ...]", end.values.get("runs", ()))  # the last of them is the one that ends
-    noted = [str(run.number) for run in runs[-1:] if RunEvent[run.outcome.name] in wanted]
+    run = end.run
+    noted = [str(run.number)] if run is not None and RunEvent[run.outcome.name] in wanted else []
     is_dead_lettered = (end.step.target or end.job.status) is JobStatus.DEAD_LETTER
     return [*noted, _DEAD_LETTER] if is_dead_lettered and RunEvent.DEAD_LETTERED in wanted else noted
 
