@@ -25,7 +25,7 @@ from leasehold.kernel.unreadable import Unreadable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leasehold.admin.job_documents import Document
+    from leasehold.documents import Document
 
 NARROW = ["job", "type", "status"]
 NOW = datetime(2026, 1, 8, tzinfo=UTC)

@@ -100,7 +100,7 @@ def test_a_move_to_a_position_is_on_record_and_a_job_that_is_there_already_leave
 def test_a_position_that_there_is_not_is_refused(line: Line, position: object) -> None:
     line.enqueue("ab")
 
-    with pytest.raises(InvalidOptionError, match="a place in the queue is 1 to 1000"):
+    with pytest.raises(InvalidOptionError, match="a place in the queue is a whole number from 1 to 1000"):
         line.world.queue.move(line.ids["b"], position=position)  # type: ignore[arg-type]
     with pytest.raises(InvalidOptionError, match="one place"):
         line.world.queue.move(line.ids["b"], position=1, before=line.ids["a"])

@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from leasehold.admin.job_documents import picked, set_only, time_text
+from leasehold.admin.job_documents import time_text
 from leasehold.direct_runs.model import DirectState
+from leasehold.documents import picked, set_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
     from leasehold.audit.records import AuditRecord
     from leasehold.audit.roots import Flaw
     from leasehold.direct_runs.model import DirectRequest
+    from leasehold.documents import Document
     from leasehold.kernel.enqueue import Enqueued
     from leasehold.kernel.job_type import JobType
     from leasehold.kernel.registry import Registry, Switch, Switches
+    from leasehold.limits.model import Rate
     from leasehold.operate.jobs import Cancelled
     from leasehold.operate.measure import Backlog
     from leasehold.operate.redrive import Redriven
@@ -108,7 +110,13 @@ def _switch(switch: Switch) -> Document:
 
 def _type(job_type: JobType) -> Document:
     general = picked(job_type, "timeout", "priority", "max_attempts", "retry", "on_full")
-    return general | picked(job_type, "concurrency", "concurrency_per_key", "rate", "rate_per_key", "resources")
+    rates = {"rate": _rate(job_type.rate), "rate_per_key": _rate(job_type.rate_per_key)}
+    limits = picked(job_type, "concurrency", "concurrency_per_key") | set_only(**rates)
+    return general | limits | picked(job_type, "resources")
+
+
+def _rate(rate: Rate | None) -> Document | None:
+    return None if rate is None else {"count": rate.count, "seconds": rate.per.total_seconds()}
 
 
 def enqueued_document(enqueued: Enqueued) -> Document:

@@ -9,10 +9,10 @@ from itertools import islice
 from statistics import quantiles
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
-from leasehold.admin.job_documents import set_only
 from leasehold.admin.pages import JobFilter
 from leasehold.admin.planning import run_lanes
 from leasehold.admin.scanning import QueryContext
+from leasehold.documents import set_only
 from leasehold.kernel.jobs import due_entry, ended_lane
 from leasehold.kernel.keys import Due, from_text, to_text
 from leasehold.kernel.partitions import pages
@@ -25,7 +25,7 @@ from leasehold.pool import ahead
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from leasehold.admin.job_documents import Document
+    from leasehold.documents import Document
     from leasehold.kernel.job import Job
     from leasehold.kernel.keys import JobId
     from leasehold.kernel.services import Services

@@ -6,34 +6,29 @@ a datetime is `{"$datetime": …}`, a decimal `{"$decimal": …}`.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from datetime import UTC, datetime, timedelta
-from enum import Enum
-from typing import TYPE_CHECKING, Any, assert_never
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, assert_never
 
-from leasehold.kernel.errors import InvalidPayloadError, LeaseholdError
+from leasehold.documents import picked, set_only
+from leasehold.kernel.errors import InvalidPayloadError
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import encode_payload, restored
 from leasehold.kernel.payload_forms import shown_json
-from leasehold.kernel.retry import Delays, Exponential, Fixed
 from leasehold.kernel.transitions import JobStatus
 from leasehold.limits.lanes import queue_of_lane
-from leasehold.limits.model import Rate
 from leasehold.schedules.recurrence import Cron, Every, explain
 from leasehold.webhooks.model import external_status, last_line, run_document, running_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from leasehold.documents import Document
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job, Run
     from leasehold.schedules.model import Schedule
     from leasehold.schedules.recurrence import Recurrence
     from leasehold.templates.model import Template
-
-
-type Document = dict[str, object]
 
 
 def encode_shown(document: object) -> str:
@@ -224,39 +219,9 @@ def _recurrence(recurrence: Recurrence) -> Document:
             assert_never(recurrence)
 
 
-def picked(thing: object, *names: str) -> Document:
-    """These fields of a thing, JSON-ready."""
-    return set_only(**{name: _plain(getattr(thing, name)) for name in names})
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case datetime():
-            return to_text(value)
-        case timedelta():
-            return value.total_seconds()
-        case Enum():
-            return value.value
-        case tuple():
-            return [_plain(each) for each in value] or None
-        case LeaseholdError():
-            return {"code": value.code, "detail": str(value)}
-        case Exponential() | Fixed() | Delays():
-            return {"kind": type(value).__name__.lower(), **picked(value, *(each.name for each in fields(value)))}
-        case Rate(count, per):
-            return {"count": count, "seconds": per.total_seconds()}
-        case _:
-            return value
-
-
 def time_text(at: datetime | None) -> str | None:
     return None if at is None else to_text(at)
 
 
 def epoch(seconds: int | None) -> str | None:
     return None if seconds is None else to_text(datetime.fromtimestamp(seconds, UTC))
-
-
-def set_only(**values: object) -> Document:
-    """What is unset is left out."""
-    return {name: value for name, value in values.items() if value is not None}

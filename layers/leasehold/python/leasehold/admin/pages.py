@@ -20,7 +20,7 @@ from leasehold.kernel.keys import to_text
 from leasehold.kernel.table import After, Equals, NotAfter, OneOf
 from leasehold.kernel.times import instant
 from leasehold.kernel.transitions import ENDED, JobStatus
-from leasehold.kernel.type_options import DELIVERY, parse_key
+from leasehold.kernel.type_options import DELIVERY, parse_key, whole_number
 from leasehold.lean import dataclass
 from leasehold.schedules.model import parse_schedule_name
 from leasehold.templates.model import parse_template_name
@@ -257,9 +257,7 @@ def pointless_cursor(cursor: str) -> InvalidCursorError:
 
 
 def check_limit(limit: object) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise InvalidOptionError(limit, f"the limit of a page is 1 to {MAX_LIMIT}", f"Use {DEFAULT_LIMIT}.")
-    return limit
+    return whole_number(limit, "the limit of a page", MAX_LIMIT, f"Use {DEFAULT_LIMIT}.")
 
 
 def _is_short(sort_key: str) -> bool:

@@ -17,15 +17,16 @@ from leasehold.admin.job_documents import (
     run_of_job,
     running_runs,
     schedule_document,
-    set_only,
 )
 from leasehold.admin.listing import list_jobs, list_named
 from leasehold.admin.others import Auditor, DeadLetterFilter, list_dead_letters, list_groups
 from leasehold.admin.pages import DEFAULT_LIMIT, MAX_LIMIT, JobFilter, check_limit
 from leasehold.aws.job_logs import insights_address
+from leasehold.documents import set_only
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.transitions import ENDED, WAITING, JobStatus
+from leasehold.kernel.type_options import whole_number
 from leasehold.operate.dead_letters import with_payload_of
 from leasehold.operate.jobs import find, find_run
 from leasehold.operate.measure import backlog_of
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
+    from leasehold.documents import Document
     from leasehold.groups.model import Group
     from leasehold.kernel.dead_letter import DeadLetter
     from leasehold.kernel.job import Job
@@ -132,12 +133,8 @@ class Reader:
         held_by: those of this type that are held back, or of `type#key` if it has limits; not those that may run.
         """
         check_limit(limit)
-        for name, value, least, most in (
-            ("shard", shard, 0, self._services.deployment.registry().shards - 1),
-            ("first", first, 1, MAX_PLACES),
-        ):
-            if isinstance(value, bool) or value not in range(least, most + 1):
-                raise InvalidOptionError(value, f"{name} is {least} to {most}", "Correct it.")
+        whole_number(shard, "shard", self._services.deployment.registry().shards - 1, least=0)
+        whole_number(first, "first", MAX_PLACES)
         last = min(first + limit - 1, MAX_PLACES)
         line = line_of(self._services, shard=shard, held_by=held_by, length=last)
         wanted = line.job_ids[first - 1 :]
@@ -167,8 +164,7 @@ class Reader:
 
     def schedule(self, schedule: str | Schedule, *, next_runs: int = 5) -> Document:
         """One with its coming slots, none while it is disabled or paused: by its name, or as it was read just now."""
-        if isinstance(next_runs, bool) or next_runs not in range(MAX_NEXT_RUNS + 1):
-            raise InvalidOptionError(next_runs, f"next_runs is 0 to {MAX_NEXT_RUNS}", "Ask for fewer.")
+        whole_number(next_runs, "next_runs", MAX_NEXT_RUNS, least=0)
         found = schedules_engine.find(schedule, self._services) if isinstance(schedule, str) else schedule
         return schedule_document(found, islice(coming_slots(found, self._services.clock.now()), next_runs))
 

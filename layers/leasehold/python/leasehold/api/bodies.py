@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 
 from leasehold.admin.job_documents import encode_shown
 from leasehold.admin.pages import MAX_LIMIT
-from leasehold.api.requests import DeadLetterFilters, Moment, Span, Word
+from leasehold.api.requests import DeadLetterFilters, JobFilters, Moment, Span, Word
 from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within
 from leasehold.kernel.enqueue import NewJob
 from leasehold.kernel.job import MAX_REASON_BYTES
@@ -116,23 +116,14 @@ class RedriveBody(ReasonBody):
         return encode_shown(self.payload) if "payload" in self.model_fields_set else None
 
 
-class CancelManyBody(ActionBody):
+class CancelManyBody(JobFilters, ActionBody):
     """Either `job_ids`, or filters, all of which must hold: jobs that wait, and that run where `status` says so.
 
     `dry_run` only says which these are; to cancel just those, send their ids.
     """
 
     job_ids: Annotated[list[Word], Field(min_length=1, max_length=MAX_LIMIT)] | None = None
-    job_type: Word | None = None
     status: list[Literal["pending", "failed", "in_progress"]] = []
-    scheduled_from: Moment | None = None
-    scheduled_to: Moment | None = None
-    created_from: Moment | None = None
-    created_to: Moment | None = None
-    concurrency_key: Word | None = None
-    group_id: Word | None = None
-    schedule: Word | None = None
-    template: Word | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = MAX_LIMIT
     dry_run: bool = False
 

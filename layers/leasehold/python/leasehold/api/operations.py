@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from leasehold.admin.job_documents import Document
     from leasehold.admin.others import Auditor
     from leasehold.admin.reading import Reader
     from leasehold.api.idempotency import Asked
     from leasehold.aws.api_access import Role
+    from leasehold.documents import Document
     from leasehold.kernel.services import Services
     from leasehold.queue import Queue
 

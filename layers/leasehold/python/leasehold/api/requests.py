@@ -155,22 +155,25 @@ class Paging(Query):
     cursor: Annotated[str, StringConstraints(min_length=1, max_length=2048)] | None = None
 
 
-class JobsQuery(Paging):
-    """Every filter that is given must hold; `status` may come several times, also as a `state`: QUEUED, RUNNING, …"""
-
+class JobFilters(BaseModel):
     job_type: Word | None = None
-    status: Annotated[list[Status], Field(max_length=len(get_args(Status.__value__)))] = []
     scheduled_from: Moment | None = None
     scheduled_to: Moment | None = None
     created_from: Moment | None = None
     created_to: Moment | None = None
-    ended_from: Moment | None = None
-    ended_to: Moment | None = None
-    dedup_key: Word | None = None
     concurrency_key: Word | None = None
     group_id: Word | None = None
     schedule: Word | None = None
     template: Word | None = None
+
+
+class JobsQuery(JobFilters, Paging):
+    """Every filter that is given must hold; `status` may come several times, also as a `state`: QUEUED, RUNNING, …"""
+
+    status: Annotated[list[Status], Field(max_length=len(get_args(Status.__value__)))] = []
+    ended_from: Moment | None = None
+    ended_to: Moment | None = None
+    dedup_key: Word | None = None
 
     @property
     def filters(self) -> dict[str, Any]:

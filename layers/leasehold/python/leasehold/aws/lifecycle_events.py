@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from itertools import batched
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
+from leasehold.documents import picked, set_only
 from leasehold.kernel.dynamodb.expressions import from_item
 from leasehold.kernel.job import job_of
 from leasehold.kernel.keys import to_text
@@ -40,43 +41,23 @@ def _name_of(old: Job | None, new: Job) -> str | None:
         return "job.enqueued"
     if new.status is JobStatus.IN_PROGRESS:
         return "job.started" if new.started_at is not None and new.started_at != old.started_at else None
-    if new.status is old.status:
-        return None
-    match new.status:
-        case JobStatus.COMPLETED | JobStatus.FAILED | JobStatus.CANCELLED:
-            return f"job.{new.status}"
-        case JobStatus.DEAD_LETTER:
-            return "job.dead_lettered"
-        case JobStatus.PENDING:
-            return None  # given back, or snoozed
-        case _:
-            assert_never(new.status)
+    if new.status in {old.status, JobStatus.PENDING}:
+        return None  # as before, given back, or snoozed
+    return "job.dead_lettered" if new.status is JobStatus.DEAD_LETTER else f"job.{new.status}"
 
 
 def _detail_of(old: Job | None, new: Job) -> dict[str, object]:
     run = new.runs[-1] if new.runs and (old is None or len(new.runs) > len(old.runs) or new.has_ended) else None
-    optional: dict[str, object | None] = {
-        "previous_status": str(old.status) if old else None,
-        "completed_at": to_text(new.completed_at) if new.completed_at else None,
-        "next_attempt_at": to_text(new.due.at) if new.status is JobStatus.FAILED and new.due else None,
-        "run_id": run.run_id(new.job_id) if run else None,
-        "outcome": str(run.outcome) if run else None,
-        "error_code": new.last_error_code if new.status in {JobStatus.FAILED, JobStatus.DEAD_LETTER} else None,
-        "schedule": new.schedule,
-        "template": new.template,
-        "group_id": new.group_id,
-        "retry_of": new.retry_of,
-        "trace": new.trace,
-    }
-    return {
-        "job_id": new.job_id,
-        "job_type": new.job_type,
-        "status": str(new.status),
-        "priority": int(new.priority),
-        "attempts": new.attempts,
-        "scheduled_for": to_text(new.scheduled_for),
-        **{name: value for name, value in optional.items() if value is not None},
-    }
+    return set_only(
+        **picked(new, "job_id", "job_type", "status", "priority", "attempts", "scheduled_for"),
+        previous_status=str(old.status) if old else None,
+        **picked(new, "completed_at"),
+        next_attempt_at=to_text(new.due.at) if new.status is JobStatus.FAILED and new.due else None,
+        run_id=run.run_id(new.job_id) if run else None,
+        outcome=str(run.outcome) if run else None,
+        error_code=new.last_error_code if new.status in {JobStatus.FAILED, JobStatus.DEAD_LETTER} else None,
+        **picked(new, "schedule", "template", "group_id", "retry_of", "trace"),
+    )
 
 
 SOURCE = "leasehold"

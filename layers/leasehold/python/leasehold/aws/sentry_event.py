@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from sentry_sdk.transport import HttpTransport
 
-from leasehold.kernel.keys import to_text
+from leasehold.documents import picked
 from leasehold.operate.failure_report import Severity
 
 if TYPE_CHECKING:
     from sentry_sdk.envelope import Envelope
 
-    from leasehold.kernel.job import Run
     from leasehold.operate.failure_report import FailureReport
 
 _CHAINED = re.compile(
@@ -43,14 +42,14 @@ def event_of(report: FailureReport) -> dict[str, Any]:
             "error_code": report.error_code,
         },
         "contexts": {
-            "job": _without_unset(
-                job_id=report.job_id,
-                job_type=report.job_type,
-                attempts=report.attempts,
-                max_attempts=report.max_attempts,
-                will_retry=report.severity is Severity.WARNING,
-            ),
-            "runs": {f"run {run.number}": _run(run) for run in report.runs},
+            "job": {
+                **picked(report, "job_id", "job_type", "attempts", "max_attempts"),
+                "will_retry": report.severity is Severity.WARNING,
+            },
+            "runs": {
+                f"run {run.number}": picked(run, "worker", "started_at", "ended_at", "outcome", "error_code")
+                for run in report.runs
+            },
         },
     }
     if report.fields:
@@ -68,20 +67,6 @@ def event_id(report: FailureReport) -> str:
     """The same for every copy of one report: Sentry keeps the first, so that sending again is safe."""
     name = f"{report.job_id}#{report.severity}#{report.attempts}"
     return hashlib.sha256(name.encode()).hexdigest()[:32]
-
-
-def _run(run: Run) -> dict[str, Any]:
-    return _without_unset(
-        worker=run.worker,
-        started_at=to_text(run.started_at),
-        ended_at=to_text(run.ended_at),
-        outcome=str(run.outcome),
-        error_code=run.error_code,
-    )
-
-
-def _without_unset(**values: object) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def exceptions_of(text: str) -> Exceptions | None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
-    from leasehold.admin.job_documents import Document
     from leasehold.cli.terminal import Column
+    from leasehold.documents import Document
 
 # Wide enough for the demo's last table when nobody knows how wide the output is.
 _PLAIN_WIDTH = 150

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from leasehold.admin.job_documents import Document
     from leasehold.admin.pages import Page
     from leasehold.cli.options import Pages
     from leasehold.cli.output import Output
     from leasehold.cli.terminal import Column
+    from leasehold.documents import Document
 
     type Fetch[Item] = Callable[..., Page[Item]]
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self, assert_never
+from typing import TYPE_CHECKING, Self
 
 from leasehold.kernel.errors import InvalidInputError, InvalidKeyError, RefusedError
 from leasehold.kernel.job import SYSTEM, Outcome
@@ -208,18 +208,17 @@ def parse_group_id(group_id: object) -> str:
 
 def end_of(job: Job) -> MemberEnd:
     """How a member that has ended counts."""
-    match job.status:
-        case JobStatus.COMPLETED:
-            is_skipped = bool(job.runs) and job.runs[-1].outcome is Outcome.SKIPPED
-            return MemberEnd.SKIPPED if is_skipped else MemberEnd.COMPLETED
-        case JobStatus.DEAD_LETTER:
-            return MemberEnd.FAILED
-        case JobStatus.CANCELLED:
-            return MemberEnd.CANCELLED
-        case JobStatus.PENDING | JobStatus.IN_PROGRESS | JobStatus.FAILED:
-            raise ValueError(f"{job.status} is no end state")
-        case _:
-            assert_never(job.status)
+    if not job.has_ended:
+        raise ValueError(f"{job.status} is no end state")
+    is_skipped = job.status is JobStatus.COMPLETED and bool(job.runs) and job.runs[-1].outcome is Outcome.SKIPPED
+    return MemberEnd.SKIPPED if is_skipped else _ENDS[job.status]
+
+
+_ENDS = {
+    JobStatus.COMPLETED: MemberEnd.COMPLETED,
+    JobStatus.DEAD_LETTER: MemberEnd.FAILED,
+    JobStatus.CANCELLED: MemberEnd.CANCELLED,
+}
 
 
 class InvalidMemberError(InvalidInputError, code="invalid_member"):

@@ -32,7 +32,7 @@ from leasehold.kernel.keys import (
 )
 from leasehold.kernel.table import DUE_INDEX, JOBS
 from leasehold.kernel.transitions import RESCHEDULE
-from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.type_options import DELIVERY, whole_number
 from leasehold.lean import dataclass
 from leasehold.limits.lanes import hold_lane, queue_of_lane
 from leasehold.operate.jobs import find, look_at, refuse_before_its_turn, reschedule
@@ -90,8 +90,7 @@ def place_of(job: Job, services: Services) -> int | None:
 
 def move_to_place(job_id: object, place: object, services: Services, *, reason: str) -> Job:
     """Have a waiting job dispatched as the n-th of those that wait with it; behind the last if there are fewer."""
-    if isinstance(place, bool) or not isinstance(place, int) or not 1 <= place <= MAX_PLACES:
-        raise InvalidOptionError(place, f"a place in the queue is 1 to {MAX_PLACES}", "Use 1 for the next.")
+    place = whole_number(place, "a place in the queue", MAX_PLACES, "Use 1 for the next.")
     for _ in tries(services):
         job = find(job_id, services)
         check_waiting(job, "move")

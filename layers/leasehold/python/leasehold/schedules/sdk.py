@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import batched, islice
 from typing import TYPE_CHECKING, Unpack, cast
 
-from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.payload import encode_value, resolve
+from leasehold.kernel.type_options import whole_number
 from leasehold.schedules import by_hand
 from leasehold.schedules.model import (
     Origin,
@@ -99,9 +99,7 @@ class Schedules:
 
     def next_runs(self, name: str, count: int = 5) -> _Moments:
         """The coming slots, in UTC; none while it is disabled or paused."""
-        asked: object = count
-        if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= MAX_NEXT_RUNS:
-            raise InvalidOptionError(count, f"a number of runs is 1 to {MAX_NEXT_RUNS}", "Ask for fewer.")
+        whole_number(count, "a number of runs", MAX_NEXT_RUNS, "Ask for fewer.")
         schedule = self.get(name)
         return list(islice(coming_slots(schedule, self._services.clock.now()), count))
 

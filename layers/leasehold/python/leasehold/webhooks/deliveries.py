@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import TYPE_CHECKING, cast
 
-from leasehold.kernel.errors import InvalidOptionError, JobNotFoundError
+from leasehold.kernel.errors import JobNotFoundError
 from leasehold.kernel.job import Outcome
 from leasehold.kernel.keys import parse_job_id
 from leasehold.kernel.partitions import payload
@@ -15,7 +15,7 @@ from leasehold.kernel.payload import MISSING, PURGED
 from leasehold.kernel.payload_forms import text_or
 from leasehold.kernel.transitions import JobStatus
 from leasehold.kernel.trust import is_trusted
-from leasehold.kernel.type_options import DELIVERY
+from leasehold.kernel.type_options import DELIVERY, whole_number
 from leasehold.kernel.unreadable import report_unreadable
 from leasehold.lean import dataclass
 from leasehold.webhooks.address import RunEvent
@@ -85,8 +85,7 @@ class Webhooks:
 
     def failed(self, *, limit: int = 25) -> list[Delivery]:
         """The newest deliveries that were given up, of all jobs. `queue.retry(delivery_id, ...)` sends one again."""
-        if not 1 <= limit <= MOST_LISTED:
-            raise InvalidOptionError(limit, f"a list has 1 to {MOST_LISTED} deliveries", "Ask for fewer.")
+        whole_number(limit, "limit", MOST_LISTED)
         ids = self._services.store.listings.ended(JobStatus.CANCELLED, DELIVERY, limit=limit)
         return _listed(ids, self._services)
 
@@ -141,12 +140,6 @@ def _tries(job: Job) -> Iterable[Try]:
 
 
 def _state(status: JobStatus) -> DeliveryState:
-    match status:
-        case JobStatus.PENDING | JobStatus.IN_PROGRESS | JobStatus.FAILED:
-            return DeliveryState.WAITING
-        case JobStatus.COMPLETED:
-            return DeliveryState.DELIVERED
-        case JobStatus.CANCELLED | JobStatus.DEAD_LETTER:
-            return DeliveryState.FAILED
-        case _:
-            assert_never(status)
+    if not status.has_ended:
+        return DeliveryState.WAITING
+    return DeliveryState.DELIVERED if status is JobStatus.COMPLETED else DeliveryState.FAILED

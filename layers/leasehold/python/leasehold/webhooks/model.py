@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
+from leasehold.documents import picked, set_only
 from leasehold.kernel.errors import LeaseholdError
 from leasehold.kernel.job import Job, next_number
 from leasehold.kernel.job_type import JobType
@@ -155,39 +156,27 @@ def running_document(job: Job) -> dict[str, object] | None:
 
 
 def _document(job: Job, of_the_run: dict[str, object | None]) -> dict[str, object]:
-    optional: dict[str, object | None] = {
-        **of_the_run,
-        "next_attempt_at": to_text(job.due_at) if job.status is JobStatus.FAILED and job.due_at else None,
-        "template": job.template,
-        "schedule": job.schedule,
-        "group_id": job.group_id,
-        "retry_of": job.retry_of,
-        "trace": job.trace,
-    }
+    next_attempt_at = to_text(job.due_at) if job.status is JobStatus.FAILED and job.due_at else None
     return {
-        "job_id": job.job_id,
-        "job_type": job.job_type,
+        **picked(job, "job_id", "job_type"),
         "job_status": external_status(job.status),
-        "priority": int(job.priority),
-        **{name: value for name, value in optional.items() if value is not None},
+        **picked(job, "priority"),
+        **set_only(**of_the_run, next_attempt_at=next_attempt_at),
+        **picked(job, "template", "schedule", "group_id", "retry_of", "trace"),
     }
 
 
 def external_status(status: JobStatus) -> str:
     """A job's state as the API names it. Whether it waits for its first attempt or for the next is told by its runs."""
-    match status:
-        case JobStatus.PENDING | JobStatus.FAILED:
-            return "QUEUED"
-        case JobStatus.IN_PROGRESS:
-            return "RUNNING"
-        case JobStatus.CANCELLED:
-            return "CANCELLED"
-        case JobStatus.COMPLETED:
-            return "COMPLETED"
-        case JobStatus.DEAD_LETTER:
-            return "FAILED"
-        case _:
-            assert_never(status)
+    return "QUEUED" if status.is_waiting else _EXTERNAL[status]
+
+
+_EXTERNAL = {
+    JobStatus.IN_PROGRESS: "RUNNING",
+    JobStatus.COMPLETED: "COMPLETED",
+    JobStatus.CANCELLED: "CANCELLED",
+    JobStatus.DEAD_LETTER: "FAILED",
+}
 
 
 def statuses_of(state: str) -> frozenset[JobStatus]:
@@ -201,12 +190,9 @@ def _of_the_run(job: Job, run: Run) -> dict[str, object | None]:
         "run_id": run.run_id(job.job_id),
         "attempt": run.number,
         "status": str(run.outcome),
-        "started_at": to_text(run.started_at),
-        "ended_at": to_text(run.ended_at),
+        **picked(run, "started_at", "ended_at"),
         "error": last_line(run.error),
-        "error_code": run.error_code,
-        "reason": run.reason,
-        "artifacts": list(run.artifacts) or None,
+        **picked(run, "error_code", "reason", "artifacts"),
         **(_result(job) if is_last else {}),
     }
 

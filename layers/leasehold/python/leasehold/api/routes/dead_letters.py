@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import islice
 
 from leasehold.admin.documents import page_document, redriven_document
-from leasehold.admin.job_documents import Document, dead_letter_document, dead_letter_summary
+from leasehold.admin.job_documents import dead_letter_document, dead_letter_summary
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import ReasonBody, RedriveBody, RedriveManyBody
 from leasehold.api.idempotency import made_once
 from leasehold.api.operations import Call, route
 from leasehold.api.requests import DeadLettersQuery
 from leasehold.aws.api_access import Role
+from leasehold.documents import Document
 
 
 @route("GET /api/dead-letters", Role.VIEWER, "DeadLetterPage")

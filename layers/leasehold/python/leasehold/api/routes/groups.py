@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leasehold.admin.documents import page_document
-from leasehold.admin.job_documents import Document, group_document, job_summary
+from leasehold.admin.job_documents import group_document, job_summary
 from leasehold.admin.pages import JobFilter
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import NewGroupBody, ReasonBody, job_of
@@ -11,6 +11,7 @@ from leasehold.api.idempotency import made_once
 from leasehold.api.operations import Call, route
 from leasehold.api.requests import Paging
 from leasehold.aws.api_access import Role
+from leasehold.documents import Document
 from leasehold.groups.model import parse_group_id
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from leasehold.admin.documents import cancelled_document, direct_run_document, page_document
-from leasehold.admin.job_documents import Document, job_document, job_summary
+from leasehold.admin.job_documents import job_document, job_summary
 from leasehold.admin.pages import JobFilter
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import (
@@ -27,6 +27,7 @@ from leasehold.api.requests import JobsQuery, QueueQuery
 from leasehold.aws.api_access import Role
 from leasehold.direct_runs.model import DirectRequest, DirectState
 from leasehold.direct_runs.run import accept, find_direct, make_run_id, wait_for_direct
+from leasehold.documents import Document
 from leasehold.kernel.enqueue import OnDuplicate, draft, request_of
 from leasehold.kernel.keys import RANDOM_BITS, JobId, make_job_id, partition_of
 from leasehold.kernel.payload import encode_value

@@ -7,12 +7,12 @@ from functools import partial
 from itertools import islice
 
 from leasehold.admin.documents import page_document
-from leasehold.admin.job_documents import Document
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import BackfillBody, NewScheduleBody, ReasonBody, ScheduleBody, options_of
 from leasehold.api.operations import Call, route
 from leasehold.api.requests import Paging, SchedulePreviewQuery, ScheduleQuery
 from leasehold.aws.api_access import Role
+from leasehold.documents import Document
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.times import instant

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from leasehold.admin.documents import audit_document, page_document
-from leasehold.admin.job_documents import Document, set_only
 from leasehold.api.bodies import ReasonBody
 from leasehold.api.operations import Call, route
 from leasehold.api.requests import AuditQuery
 from leasehold.aws.api_access import Role
+from leasehold.documents import Document, set_only
 
 
 @route("GET /api/control", Role.VIEWER, "Control")

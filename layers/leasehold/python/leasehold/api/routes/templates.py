@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from leasehold.admin.documents import page_document
-from leasehold.admin.job_documents import Document, template_document
+from leasehold.admin.job_documents import template_document
 from leasehold.api.answers import Answer
 from leasehold.api.bodies import NewTemplateBody, ReasonBody, TemplateBody, options_of
 from leasehold.api.errors import NoSuchTemplateError
 from leasehold.api.operations import Call, route
 from leasehold.api.requests import Paging
 from leasehold.aws.api_access import Role
+from leasehold.documents import Document
 from leasehold.templates.model import UnknownTemplateError
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from leasehold.cli.session import Session
 from leasehold.cli.terminal import Column, counted
 
 if TYPE_CHECKING:
-    from leasehold.admin.job_documents import Document
     from leasehold.audit.roots import Flaw, KeptRoots
+    from leasehold.documents import Document
 
 app = typer.Typer(no_args_is_help=True, help="Who did what, when and why: list, verify.")
 

@@ -15,16 +15,17 @@ from leasehold.cli.operating.jobs import job_columns
 from leasehold.cli.options import check_type
 from leasehold.cli.terminal import counted
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.type_options import whole_number
 from leasehold.operate.redrive import redrive_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from leasehold.admin.job_documents import Document
     from leasehold.admin.others import DeadLetterFilter
     from leasehold.admin.pages import JobFilter
     from leasehold.cli.session import Session
     from leasehold.cli.terminal import Column
+    from leasehold.documents import Document
     from leasehold.kernel.errors import LeaseholdError
     from leasehold.kernel.keys import JobId
     from leasehold.operate.jobs import Cancelled
@@ -103,10 +104,7 @@ def cancel_these(session: Session, job_ids: Sequence[str]) -> None:
 
 def cancel_matching(session: Session, wanted: JobFilter, *, limit: int) -> None:
     """Those that were looked at are cancelled, and nothing that came since."""
-    if not 1 <= limit <= MAX_CANCELLED:
-        raise InvalidOptionError(
-            limit, f"at most {MAX_CANCELLED:,} jobs are cancelled at once", "Run it again for more."
-        )
+    whole_number(limit, "--limit", MAX_CANCELLED, "Run it again for more.")
     check_type(session.admin.services, wanted.job_type)
     jobs, is_complete = session.admin.read.jobs_to_cancel(wanted, limit=limit)
     items = [job_summary(each) for each in jobs]

@@ -22,7 +22,7 @@ from leasehold.cli.session import Acting, Asking, Session
 from leasehold.cli.terminal import priority_name
 
 if TYPE_CHECKING:
-    from leasehold.admin.job_documents import Document
+    from leasehold.documents import Document
     from leasehold.kernel.job import Job
 
 app = typer.Typer(

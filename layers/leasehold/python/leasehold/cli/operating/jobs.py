@@ -18,8 +18,8 @@ from leasehold.cli.terminal import NOTHING, Column, cell, priority_name, relativ
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from leasehold.admin.job_documents import Document
     from leasehold.aws.job_logs import JobLogLine
+    from leasehold.documents import Document
     from leasehold.verify.site import Site
 
 app = typer.Typer()
@@ -108,8 +108,8 @@ def logs(session: Session, job_id: JobIdArgument) -> None:
 
     It finds the lines that name the job: all of ours, and what its handler writes by `context.logger`.
     """
-    from leasehold.admin.job_documents import picked, set_only
     from leasehold.aws.job_logs import job_log_lines
+    from leasehold.documents import picked, set_only
 
     site = session.site()
     job = site.queue.get(job_id)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from leasehold.admin.job_documents import Document
     from leasehold.cli.session import Session
     from leasehold.cli.terminal import Column
+    from leasehold.documents import Document
 
 _BARS = " ▁▂▃▄▅▆▇█"
 

@@ -6,15 +6,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.admin.documents import page_document
-from leasehold.admin.job_documents import job_summary, set_only
+from leasehold.admin.job_documents import job_summary
 from leasehold.admin.pages import JobFilter
 from leasehold.cli.terminal import NOTHING, Column, cell, clean, relative
+from leasehold.documents import set_only
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.transitions import JobStatus
 
 if TYPE_CHECKING:
-    from leasehold.admin.job_documents import Document
     from leasehold.admin.reading import Admin
+    from leasehold.documents import Document
 
 RUNNING_SHOWN = 20
 

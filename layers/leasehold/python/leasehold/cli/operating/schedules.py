@@ -25,7 +25,7 @@ from leasehold.cli.session import Acting, Previewing, Session
 from leasehold.cli.terminal import NOTHING, Column, cell, length, short_time
 
 if TYPE_CHECKING:
-    from leasehold.admin.job_documents import Document
+    from leasehold.documents import Document
     from leasehold.schedules.model import Schedule
 
 app = typer.Typer(

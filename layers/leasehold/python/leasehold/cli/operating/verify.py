@@ -14,7 +14,7 @@ from leasehold.cli.session import Session
 from leasehold.cli.terminal import Column
 
 if TYPE_CHECKING:
-    from leasehold.admin.job_documents import Document
+    from leasehold.documents import Document
     from leasehold.verify.report import Report
 
 app = typer.Typer()
