@@ -7,7 +7,7 @@ a datetime is `{"$datetime": …}`, a decimal `{"$decimal": …}`.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from leasehold.documents import picked, set_only
 from leasehold.kernel.errors import InvalidPayloadError
@@ -16,7 +16,7 @@ from leasehold.kernel.payload import encode_payload, restored
 from leasehold.kernel.payload_forms import shown_json
 from leasehold.kernel.transitions import JobStatus
 from leasehold.limits.lanes import queue_of_lane
-from leasehold.schedules.recurrence import Cron, Every, explain
+from leasehold.schedules.recurrence import Every, explain
 from leasehold.webhooks.model import external_status, last_line, run_document, running_document
 
 if TYPE_CHECKING:
@@ -210,13 +210,9 @@ def group_document(group: Group) -> Document:
 
 
 def _recurrence(recurrence: Recurrence) -> Document:
-    match recurrence:
-        case Every(interval):
-            return {"every": interval.total_seconds()}
-        case Cron():
-            return {"cron": recurrence.line, **picked(recurrence, "timezone", "on_dst_gap", "on_dst_overlap")}
-        case _:
-            assert_never(recurrence)
+    if isinstance(recurrence, Every):
+        return {"every": recurrence.interval.total_seconds()}
+    return {"cron": recurrence.line, **picked(recurrence, "timezone", "on_dst_gap", "on_dst_overlap")}
 
 
 def time_text(at: datetime | None) -> str | None:

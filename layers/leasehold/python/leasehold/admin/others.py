@@ -31,10 +31,9 @@ from leasehold.admin.scanning import (
 from leasehold.audit.keys import audit_partition, audit_record_key
 from leasehold.audit.records import ALL, audit_record_of, dead_letter_target
 from leasehold.audit.roots import verify, verify_all
-from leasehold.groups.records import LISTED, group_of, listed_group_key
+from leasehold.groups.records import LISTED, check_listed, group_of, listed_group_key
 from leasehold.kernel import partitions
 from leasehold.kernel.dead_letter import OPEN, dead_letter_of
-from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job_type import parse_job_type
 from leasehold.kernel.keys import to_text
 from leasehold.kernel.times import instant
@@ -134,12 +133,7 @@ _FINGERPRINT = fingerprint("groups")
 
 
 def list_groups(services: Services, *, limit: object, cursor: str | None) -> Page[Group]:
-    if not services.deployment.registry().ended_index:
-        raise InvalidOptionError(
-            "ended_index = false",
-            "this deployment has no ended index, from which groups are listed",
-            "Deploy with it, or look at a group by its id.",
-        )
+    check_listed(services)
     return _listed(_SCAN, _FINGERPRINT, services, listed_group_key, group_of, limit=limit, cursor=cursor)
 
 

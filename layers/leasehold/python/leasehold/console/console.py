@@ -12,13 +12,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 from leasehold.admin.others import Auditor
 from leasehold.api.local import LocalApi
 from leasehold.audit.roots import check_roots
-from leasehold.console.exchange import JSON, Answer, json_answer, problem
+from leasehold.console.exchange import answer, json_answer, problem
 from leasehold.console.security import READS
 from leasehold.kernel.errors import InvalidInputError, LeaseholdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from leasehold.api.local import LocalAnswer
     from leasehold.audit.roots import Archive
     from leasehold.console.exchange import Request
     from leasehold.console.security import Guard
@@ -52,13 +53,13 @@ class Console:
         self._auditor = Auditor(services)
         self._open_roots = open_roots
 
-    def handle(self, request: Request) -> Answer:
+    def handle(self, request: Request) -> LocalAnswer:
         is_of_api = request.path.startswith("/api/")
         refused = self._guard.refusal(request, is_data=is_of_api or request.path in {VERIFY, SESSION})
         if refused is not None:
             return refused
         if is_of_api:
-            return self._answered(request)
+            return self._api.answer(request.method, request.path, request.query, request.headers, request.body)
         if request.method not in READS:
             return problem(405, "method_not_allowed", "Only what is below /api can be changed.")
         if request.path == VERIFY:
@@ -68,11 +69,6 @@ class Console:
         # The same for everybody: whoever has no secret sees an empty page.
         return assets().get(request.path) or problem(404, "not_found", "There is nothing at this address.")
 
-    def _answered(self, request: Request) -> Answer:
-        made = self._api.answer(request.method, request.path, request.query, request.headers, request.body)
-        headers = {name.lower(): value for name, value in made.headers.items()}
-        return Answer(status=made.status, body=made.body, content_type=headers.get("content-type", JSON))
-
     def _actor(self) -> dict[str, str]:
         """Who acts, so that whoever looks at the page sees in whose name its records will be."""
         try:
@@ -80,7 +76,7 @@ class Console:
         except LeaseholdError as error:
             return {"actor_error": str(error)}
 
-    def verified(self, query: str) -> Answer:
+    def verified(self, query: str) -> LocalAnswer:
         """One trail or all of them, and the daily roots where some are kept and can be read."""
         target = parse_qs(query).get("target", [""])[0] or None
         checked, flaws = 0, []
@@ -106,16 +102,14 @@ class Console:
 
 
 @cache
-def assets() -> dict[str, Answer]:
+def assets() -> dict[str, LocalAnswer]:
     """The files of the page by path; `/` is the page itself.
 
     All are known before the first request: a path is looked up, never opened.
     """
     root = Path(__file__).parent / "static"
     found = {
-        f"/{each.relative_to(root).as_posix()}": Answer(
-            status=200, body=each.read_bytes(), content_type=_TYPES[each.suffix]
-        )
+        f"/{each.relative_to(root).as_posix()}": answer(each.read_bytes(), _TYPES[each.suffix])
         for each in root.rglob("*")
         if each.suffix in _TYPES
     }

@@ -6,13 +6,12 @@ import json
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from leasehold.api.answers import JSON, PROBLEM
+from leasehold.api.local import LocalAnswer
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-JSON = "application/json"
-PROBLEM = "application/problem+json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,17 +25,14 @@ class Request:
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    status: int
-    body: bytes = b""
-    content_type: str = JSON
+def answer(body: bytes, content_type: str, status: int = 200) -> LocalAnswer:
+    return LocalAnswer(status, {"Content-Type": content_type}, body)
 
 
-def json_answer(document: object, status: int = 200) -> Answer:
-    return Answer(status=status, body=json.dumps(document, ensure_ascii=False).encode())
+def json_answer(document: object) -> LocalAnswer:
+    return answer(json.dumps(document, ensure_ascii=False).encode(), JSON)
 
 
-def problem(status: int, code: str, detail: str) -> Answer:
+def problem(status: int, code: str, detail: str) -> LocalAnswer:
     document = {"type": "about:blank", "title": code.replace("_", " "), "status": status, "code": code}
-    return Answer(status=status, body=json.dumps({**document, "detail": detail}).encode(), content_type=PROBLEM)
+    return answer(json.dumps({**document, "detail": detail}).encode(), PROBLEM, status)

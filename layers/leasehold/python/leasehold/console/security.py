@@ -17,10 +17,11 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.console.exchange import Answer, problem
+from leasehold.console.exchange import problem
 from leasehold.lean import dataclass
 
 if TYPE_CHECKING:
+    from leasehold.api.local import LocalAnswer
     from leasehold.console.exchange import Request
 
 READS = frozenset({"GET", "HEAD"})
@@ -51,7 +52,7 @@ class Guard:
     port: int
     secret: str = field(default_factory=partial(secrets.token_urlsafe, 32), repr=False)
 
-    def refusal(self, request: Request, *, is_data: bool) -> Answer | None:
+    def refusal(self, request: Request, *, is_data: bool) -> LocalAnswer | None:
         """Why this request is not let in; None if it is."""
         headers, hosts = request.headers, (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
         if headers.get("host", "") not in hosts:
@@ -70,7 +71,7 @@ class Guard:
         return _refusal_of_change(request) if request.method in CHANGES else None
 
 
-def _refusal_of_change(request: Request) -> Answer | None:
+def _refusal_of_change(request: Request) -> LocalAnswer | None:
     if "origin" not in request.headers:
         return problem(403, "foreign_origin", "A change must say which page it comes from.")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":

@@ -15,8 +15,8 @@ from leasehold.kernel.errors import ServerUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from leasehold.api.local import LocalAnswer
     from leasehold.audit.roots import Archive
-    from leasehold.console.exchange import Answer
     from leasehold.kernel.services import Services
 
 HOST = "127.0.0.1"
@@ -93,9 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
             # What is left of a refused request must not be read as the next one.
             self.close_connection = True
         self.send_response(answer.status)
-        for name, value in HEADERS.items():
+        for name, value in {**answer.headers, **HEADERS}.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))
         if self.close_connection:
             self.send_header("Connection", "close")
@@ -127,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
         return
 
 
-def _handled(console: Console, request: Request) -> Answer:
+def _handled(console: Console, request: Request) -> LocalAnswer:
     try:
         return console.handle(request)
     except Exception as error:

@@ -75,9 +75,7 @@ def _answer(event: Mapping[str, Any], status: str, reason: str) -> None:
         "Status": status,
         "Reason": reason,
         "PhysicalResourceId": event.get("PhysicalResourceId", "leasehold-registry"),
-        "StackId": event["StackId"],
-        "RequestId": event["RequestId"],
-        "LogicalResourceId": event["LogicalResourceId"],
+        **{name: event[name] for name in ("StackId", "RequestId", "LogicalResourceId")},
         "Data": {},
     }
     request = urllib.request.Request(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leasehold.kernel.job import Job
+    from leasehold.kernel.services import Services
     from leasehold.kernel.table import Change, Condition, Record, Table
 
 
@@ -209,6 +210,12 @@ def group_key(group_id: str, what: str = GROUP) -> Key:
     its end makes, and the codes of many members of several types.
     """
     return Key(JOBS, (f"{GROUP}#{group_id}", what))
+
+
+def check_listed(services: Services) -> None:
+    if not services.deployment.registry().ended_index:
+        problem = "this deployment has no ended index, from which groups are listed"
+        raise InvalidOptionError("ended_index = false", problem, "Deploy with it, or look at a group by its id.")
 
 
 def listed_group_key(entry: Record) -> Key | None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from leasehold.groups.create import create
 from leasehold.groups.model import MAX_MEMBERS, GroupMode, InvalidMemberError, OnFailure, parse_group_id
 from leasehold.groups.plan import GroupRequest, check_members
+from leasehold.groups.records import check_listed
 from leasehold.groups.stop import cancel_group, find_group
 from leasehold.kernel.enqueue import parse_words, request_of
-from leasehold.kernel.errors import InvalidInputError, InvalidOptionError
+from leasehold.kernel.errors import InvalidInputError
 from leasehold.kernel.job import SYSTEM
 from leasehold.kernel.type_options import parse_choice, whole_number
 from leasehold.kernel.unreadable import readable, report_unreadable
@@ -103,10 +104,7 @@ class Groups:
     def list(self, *, limit: int = 100) -> _Groups:
         """The groups that were created last, the newest first."""
         whole_number(limit, "limit", _LONGEST_PAGE)
-        if not self._services.deployment.registry().ended_index:
-            problem = "this deployment has no ended index, from which groups are listed"
-            fix = "Deploy with it, or look at a group by its id with get()."
-            raise InvalidOptionError("ended_index = false", problem, fix)
+        check_listed(self._services)
         return readable(self._services.store.groups.newest(limit=limit), self._services)
 
 

@@ -54,18 +54,10 @@ class Listings:
         )
         return DuePage([due_entry(record) for record in page.records], page.cursor)
 
-    def by_date(
-        self, partition: str, start: datetime, end: datetime, *, limit: int, after: Record | None = None
-    ) -> JobPage:
+    def by_date(self, partition: str, start: datetime, end: datetime, *, limit: int) -> JobPage:
         """Jobs by the date they were first meant to run, ended ones included."""
-        page = self._table.query(
-            JOBS,
-            partition,
-            first=f"scheduled#{to_text(start)}",
-            last=f"scheduled#{to_text(end)}",
-            limit=limit,
-            after=after,
-        )
+        first, last = f"scheduled#{to_text(start)}", f"scheduled#{to_text(end)}"
+        page = self._table.query(JOBS, partition, first=first, last=last, limit=limit)
         return JobPage([job_of(record) for record in page.records], page.cursor)
 
     def ended(self, status: JobStatus, job_type: str, *, limit: int) -> list[JobId]:

@@ -134,13 +134,9 @@ _FLUSH_MILLISECONDS = 1000
 
 
 def _attributes(operation: str, job_type: str | None) -> Mapping[str, str]:
-    found = {
-        "messaging.system": _SYSTEM,
-        "messaging.operation.name": operation,
-        "messaging.operation.type": _OPERATIONS[operation][1],
-        "messaging.destination.name": job_type,
-    }
-    return {name: value for name, value in found.items() if value is not None}
+    known = {"operation.name": operation, "operation.type": _OPERATIONS[operation][1], "destination.name": job_type}
+    named = {f"messaging.{name}": value for name, value in known.items() if value is not None}
+    return {"messaging.system": _SYSTEM, **named}
 
 
 def _context_of(traceparent: str) -> Context:

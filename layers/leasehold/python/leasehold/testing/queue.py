@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from leasehold.features import Store
 from leasehold.groups.sdk import Groups
 from leasehold.kernel.errors import InvalidOptionError
+from leasehold.kernel.job import job_of
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import EPOCH, LATEST, key_of
+from leasehold.kernel.keys import key_of
 from leasehold.kernel.lanes import lanes_by_priority
 from leasehold.kernel.memory import MemoryTable
-from leasehold.kernel.partitions import of_jobs
+from leasehold.kernel.partitions import of_jobs, records_in
 from leasehold.kernel.poll import Poller
 from leasehold.kernel.ports import KnownIdentity
 from leasehold.kernel.registry import Registry
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from leasehold.kernel.payload import Json
     from leasehold.kernel.ports import Handover
     from leasehold.runtime.handler import Handler
-
-_ENDLESS = 100_000
 
 
 @dataclass(slots=True)
@@ -130,9 +129,8 @@ class LeaseholdTest:
         return sorted(found, key=lambda job: key_of(job.job_id).sk)
 
     def _stored(self, *job_types: str) -> list[Job]:
-        by_date = self.services.store.listings.by_date
         partitions = of_jobs(self.services.deployment.registry(), *job_types)
-        stored = [job for each in partitions for job in by_date(each, EPOCH, LATEST, limit=_ENDLESS).jobs]
+        stored = [job_of(record) for each in partitions for record in records_in(self.services.store.table, each)]
         return [self.services.store.payloads.shown(job) for job in stored]
 
     def assert_enqueued(

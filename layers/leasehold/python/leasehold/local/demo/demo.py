@@ -6,13 +6,10 @@ import secrets
 import time
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
-from leasehold.kernel.job import Outcome
-from leasehold.kernel.keys import LATEST
-from leasehold.kernel.partitions import of_jobs, pages
+from leasehold.kernel.job import Outcome, job_of
+from leasehold.kernel.partitions import of_jobs, records_in
 from leasehold.kernel.transitions import JobStatus
 from leasehold.local.demo.case import Desk, Verdict, judge
 from leasehold.operate.operator import Operator
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 _PATIENCE_SECONDS = 120.0
 _START_SECONDS = 20.0
 _LOOK_EVERY_SECONDS = 0.3
-_PAGE = 200
 _LOST = "worker_lost"
 
 
@@ -64,7 +60,7 @@ class Report:
 
 
 def run_demo(queue: Queue, cases: Sequence[Case], view: View) -> Report:
-    began_at, journal = datetime.now(UTC), Journal()
+    journal = Journal()
     # The table may hold the jobs of earlier runs, or somebody else's: these are known by who made them.
     desk = Desk(queue, journal.say, by=f"demo-{secrets.token_hex(4)}")
     with view.shown:
@@ -77,7 +73,7 @@ def run_demo(queue: Queue, cases: Sequence[Case], view: View) -> Report:
         jobs = _follow([job_id for each in asked for job_id in each.job_ids], queue, journal, view)
     verdicts = [judge(case, each, jobs) for case, each in zip(cases, asked, strict=True)]
     return Report(
-        verdicts=(*verdicts, _nothing_else(jobs, list(_made_by(desk.by, began_at, queue)), queue)),
+        verdicts=(*verdicts, _nothing_else(jobs, list(_made_by(desk.by, queue)), queue)),
         seconds=round(journal.elapsed, 1),
         by_status=dict(sorted(Counter(str(job.status) for job in jobs.values()).items())),
     )
@@ -160,10 +156,7 @@ def _nothing_else(jobs: dict[JobId, Job], made: Sequence[Job], queue: Queue) -> 
     )
 
 
-def _made_by(who: str, began_at: datetime, queue: Queue) -> Iterator[Job]:
-    # Some room for a clock that was corrected meanwhile.
-    start = began_at - timedelta(minutes=1)
-    by_date = queue.services.store.listings.by_date
+def _made_by(who: str, queue: Queue) -> Iterator[Job]:
     for partition in of_jobs(queue.services.deployment.registry()):
-        for page in pages(partial(by_date, partition, start, LATEST, limit=_PAGE)):
-            yield from (job for job in page.jobs if job.created_by == who)
+        jobs = map(job_of, records_in(queue.services.store.table, partition))
+        yield from (job for job in jobs if job.created_by == who)

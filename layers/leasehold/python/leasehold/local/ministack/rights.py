@@ -26,13 +26,6 @@ type Question = tuple[str, str, Document]
 
 # Where the body of a call waits between the place that reads it and the one that decides.
 _BODY = "leasehold:body"
-_IN_TRANSACTION = {
-    "Put": "PutItem",
-    "Update": "UpdateItem",
-    "Delete": "DeleteItem",
-    "ConditionCheck": "ConditionCheckItem",
-    "Get": "GetItem",
-}
 _STATEMENT = re.compile(
     r'\s*(?:(INSERT)\s+INTO|(UPDATE)|(DELETE)\s+FROM|(SELECT)\s.*?\sFROM)\s+"([^"]+)"(?:\."([^"]+)")?', re.DOTALL
 )
@@ -97,7 +90,7 @@ def questions_of(operation: str, call: Document) -> Iterator[Question]:
         case "TransactWriteItems" | "TransactGetItems":
             for item in call["TransactItems"]:
                 for kind, change in item.items():
-                    yield _on_item(_IN_TRANSACTION[kind], change, {"dynamodb:EnclosingOperation": [operation]})
+                    yield _on_item(f"{kind}Item", change, {"dynamodb:EnclosingOperation": [operation]})
         case "ExecuteStatement":
             yield _statement(call, {})
         case "BatchExecuteStatement":
