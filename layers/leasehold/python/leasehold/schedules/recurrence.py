@@ -12,7 +12,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count, takewhile
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from leasehold.kernel.errors import InvalidOptionError
 from leasehold.lean import dataclass
@@ -75,7 +75,10 @@ def _check(line: object, timezone: str) -> None:
     try:
         ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
-        fix = "Use an IANA name like Europe/Berlin."
+        from difflib import get_close_matches
+
+        close = get_close_matches(str(timezone), sorted(available_timezones()), n=1)
+        fix = f"Did you mean {close[0]}?" if close else "Use an IANA name like Europe/Berlin."
         raise InvalidOptionError(timezone, "there is no such timezone", fix) from None
     fix = 'Write minute, hour, day of month, month, day of week: "0 9 * * 1-5".'
     if not isinstance(line, str) or len(line.split()) != 5:

@@ -1,4 +1,4 @@
-"""What a reader sees of the demo: a live table on a terminal, or plain lines; then whether all is well."""
+"""What a reader sees of the demo: what changes in place on a terminal, or plain lines; then whether all is well."""
 
 from __future__ import annotations
 
@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
 _RECENT = 10
 _SHOWN_PROBLEMS = 5
-_STYLES = {
-    JobStatus.PENDING: "default",
-    JobStatus.IN_PROGRESS: "cyan",
-    JobStatus.FAILED: "yellow",
-    JobStatus.COMPLETED: "green",
-    JobStatus.CANCELLED: "magenta",
-    JobStatus.DEAD_LETTER: "red",
-}
-
 _NEXT = """
 The local AWS and what is deployed on it stay, so that the next run is quick. Look next at
   leasehold local status          what is deployed
@@ -57,38 +48,31 @@ class Lines:
 
     def show(self, jobs: Sequence[Job], journal: Journal) -> None:
         fresh, self._told = journal.lines[self._told :], len(journal.lines)
-        counts = Counter(job.status for job in jobs)
-        told = ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status])
-        if told != self._counts:
-            self._counts = told
-            fresh.append(journal.timed(told))
+        counts = _counts(jobs)
+        if counts != self._counts:
+            self._counts = counts
+            fresh.append(journal.timed(counts))
         for line in fresh:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 class Dashboard:
-    """A table that changes in place: jobs by type and status, and the latest events below."""
+    """Changes in place: how many jobs are in which state, and the latest events below."""
 
     def __init__(self, console: Console) -> None:
         self.shown = Live(console=console, refresh_per_second=8)
 
     def show(self, jobs: Sequence[Job], journal: Journal) -> None:
         recent = [Text(line, style="dim", overflow="ellipsis", no_wrap=True) for line in journal.lines[-_RECENT:]]
-        self.shown.update(Group(_counts(jobs, journal.elapsed), *recent))
+        self.shown.update(Group(Text(journal.timed(_counts(jobs)), style="bold"), *recent))
 
 
 type View = Lines | Dashboard
 
 
-def _counts(jobs: Sequence[Job], elapsed: float) -> Table:
-    table = Table(title=f"Leasehold at work, {elapsed:.0f} s", title_justify="left")
-    table.add_column("job type")
-    for status, style in _STYLES.items():
-        table.add_column(str(status), justify="right", style=style)
-    counts = Counter((job.job_type, job.status) for job in jobs)
-    for job_type in sorted({job.job_type for job in jobs}):
-        table.add_row(job_type, *(str(counts[job_type, status] or "") for status in _STYLES))
-    return table
+def _counts(jobs: Sequence[Job]) -> str:
+    counts = Counter(job.status for job in jobs)
+    return ", ".join(f"{counts[status]} {status}" for status in JobStatus if counts[status])
 
 
 def as_json(report: Report) -> str:
