@@ -13,6 +13,7 @@ from leasehold import BaseJobHandler, JobContext, JobStatus, JobType, Worker
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import LeaseLostError
 from leasehold.kernel.execute import Attempt, Execution, Executor
+from leasehold.kernel.job import Outcome
 from leasehold.kernel.poll import Poller
 from leasehold.runtime.lease import extend
 from leasehold.runtime.signals import abort, fail, snooze
@@ -86,7 +87,7 @@ FATES = {
 WRITES: dict[str, Callable[[Attempt], object]] = {
     "extend": extend,
     "complete": lambda zombie: zombie.complete('{"n":1}'),
-    "skip": lambda zombie: zombie.complete(None, skipped="nothing to do"),
+    "skip": lambda zombie: zombie.complete(None, outcome=Outcome.SKIPPED, reason="nothing to do"),
     "fail": lambda zombie: fail(zombie, Failure(error="boom", code="Boom")),
     "fail for good": lambda zombie: fail(zombie, Failure(error="boom", code="Boom", is_retryable=False)),
     "snooze": lambda zombie: snooze(zombie, timedelta(seconds=1)),

@@ -6,6 +6,7 @@ import zlib
 from typing import TYPE_CHECKING, cast
 
 from leasehold.groups.model import CODE_BYTES, MAX_MEMBERS, Group, GroupMode, GroupState, MemberEnd, OnFailure
+from leasehold.kernel.errors import InvalidOptionError
 from leasehold.kernel.job import job_of, job_record
 from leasehold.kernel.keys import JobId, to_text
 from leasehold.kernel.lanes import SERVICE_LANE
