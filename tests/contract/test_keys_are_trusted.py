@@ -17,8 +17,9 @@ from leasehold.kernel import keys, partitions
 from leasehold.kernel.dead_letter import dead_letter_for, dead_letter_insertion
 from leasehold.kernel.end import Failure
 from leasehold.kernel.errors import JobNotFoundError
-from leasehold.kernel.keys import RANDOM_BITS, JobPartition, key_of, make_job_id, type_code
+from leasehold.kernel.keys import RANDOM_BITS, Due, JobPartition, key_of, make_job_id, type_code
 from leasehold.kernel.table import JOBS, Key, Put, Update
+from leasehold.limits.scopes import scope_key
 from leasehold.operate.redrive import DeadJobMissingError
 from leasehold.telemetry import DISAGREEMENTS, Event
 from tests.contract import grouping
@@ -86,6 +87,23 @@ def test_nor_do_more_of_them_than_a_page_shows(world: World) -> None:
     world.work()
 
     assert world.status(str(record["job_id"])) == "completed"
+
+
+def test_what_is_due_and_no_job_is_not_hidden_by_items_that_carry_its_due_key_either(world: World) -> None:
+    made = [world.queue.enqueue("limited").job_id for _ in range(3)]
+    first, _ = world.claim()
+    world.worker.run(first)
+    scope = world.table.get(scope_key("type:limited"))
+    assert scope is not None
+    place = {name: scope[name] for name in ("due_key", "due_lane")}
+    world.clock.move_to(Due.parse(str(place["due_key"])).at)
+    partition = JobPartition(type_code("email")).name  # an index may show it before "seat#..."
+    for number in range(2):
+        forge(world, Key(JOBS, (partition, f"no job {number}")), **place)
+
+    assert world.claim_one().job_id == made[2]
+
+    assert disagreements(world) == 2
 
 
 def test_an_item_under_another_job_s_sort_key_does_not_stand_for_that_job(world: World) -> None:

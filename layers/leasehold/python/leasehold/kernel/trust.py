@@ -61,15 +61,16 @@ def is_trusted_entry(entry: DueEntry, now: datetime, reported: dict[str, datetim
 
     It is reported once: by its own name, since an honest entry may have the same due key.
     """
-    name = f"{entry.job_id if isinstance(entry, DueJob) else 'unreadable'} as {entry.due_key}"
-    if name in reported:
-        return False
-    if isinstance(entry, DueJob):
-        if is_trusted(entry.job_id, entry.job_type, services):
+    match entry:
+        case DueJob():
+            name = f"{entry.job_id} as {entry.due_key}"
+            if name not in reported and is_trusted(entry.job_id, entry.job_type, services):
+                return True
+        case DueUnreadable(is_misplaced=True):
+            name = f"{entry.problem} as {entry.due_key}"
+            if name not in reported:
+                report(entry.due_key, entry.problem, services)
+        case _:
             return True
-    elif isinstance(entry, DueUnreadable) and entry.is_misplaced:
-        report(entry.due_key, entry.problem, services)
-    else:
-        return True
-    reported[name] = now
+    reported.setdefault(name, now)
     return False
