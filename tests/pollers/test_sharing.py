@@ -1,0 +1,68 @@
+"""Who works off which shards, where several pollers share a backlog."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.lanes import Lane
+from leasehold.kernel.poll import Poll, Poller
+from leasehold.kernel.registry import Registry
+from leasehold.operate.operator import Operator
+from leasehold.pollers.sharing import Part, share
+from leasehold.testing import LeaseholdTest
+
+PLAIN = JobType(name="plain")
+
+
+class Nowhere:
+    """Takes every hand-over and starts none."""
+
+    def dispatch(self, *_: object) -> None:
+        pass
+
+
+def sharded(shards: int) -> LeaseholdTest:
+    world = LeaseholdTest(types=[PLAIN])
+    Operator(world.services).publish(Registry(types={"plain": PLAIN}, shards=shards))
+    return world
+
+
+def poll_of(world: LeaseholdTest) -> Poll:
+    poll = Poll(Poller(world.services, Nowhere(), worker_id="tick"), None)
+    poll.registry = world.services.deployment.registry()
+    return poll
+
+
+@pytest.mark.parametrize(("shards", "pollers"), [(15, 15), (16, 16), (17, 16), (32, 16)])
+def test_sixteen_pollers_at_the_most_share_a_large_backlog(shards: int, pollers: int) -> None:
+    world = LeaseholdTest(types=[PLAIN])
+    for _ in range(60):
+        world.queue.enqueue("plain")
+    Operator(world.services).publish(Registry(types={"plain": PLAIN}, shards=shards))
+    called: list[Part] = []
+
+    Poller(world.services, Nowhere(), worker_id="tick", call_helper=called.append).poll()
+
+    assert called == [Part(number, pollers) for number in range(1, pollers)]
+
+
+@pytest.mark.parametrize(("visited", "order"), [([0, 1, 2, 3], [2, 3, 0, 1]), ([0, 3], [3, 0]), ([0, 1], [0, 1])])
+def test_a_poller_begins_at_its_own_shards_as_far_as_it_visits_them(visited: list[int], order: list[int]) -> None:
+    sharing = share(poll_of(sharded(4)), Part(1, 2))
+
+    assert [lane.shard for lane in sharing.arranged([Lane(f"1#{shard}", shard) for shard in visited])] == order
+
+
+def test_whoever_is_busy_with_its_own_shards_looks_at_all_every_two_seconds() -> None:
+    world = sharded(4)
+    sharing = share(poll_of(world), Part(1, 2))
+    looks = []
+    for _ in range(40):
+        world.clock.advance(timedelta(milliseconds=100))
+        looks.append(sharing.looks_at_all(is_busy=True))
+
+    assert [number for number, has_looked in enumerate(looks, 1) if has_looked] == [20, 40]
+    assert sharing.looks_at_all(is_busy=False)
