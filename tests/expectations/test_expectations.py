@@ -59,7 +59,7 @@ def test_every_code_that_aws_lists_for_a_statement_has_its_meaning_here() -> Non
     """botocore's model of the service is AWS's own: API_BatchStatementError.html shows the same list."""
     service: Any = botocore.session.get_session().get_service_model("dynamodb")
     listed = set(service.shape_for("BatchStatementErrorCodeEnum").enum)
-    meanings = {code: type(statement_answer({"Code": code})) for code in listed}
+    meanings = {code: type(statement_answer({"Code": code}, was_repeated=False)) for code in listed}
 
     assert {code for code, meaning in meanings.items() if meaning is ConditionFailed} == {
         "ConditionalCheckFailed",

@@ -110,7 +110,7 @@ class Ending:
             assert failure is not None
             runs = cast("tuple[Run, ...]", written.get("runs", job.runs))
             shown = job if job.plain_payload is not None else services.store.payloads.shown(job)
-            self.joined.insert(0, dead_letter_insertion(dead_letter_for(shown, failure, now, runs)))
+            self.joined.append(dead_letter_insertion(dead_letter_for(shown, failure, now, runs)))
         if step.target is not None and step.target.has_ended:
             written |= self._end_values(step.target, now)
         elif self.owed != job.owed and step.target is JobStatus.FAILED:

@@ -223,7 +223,7 @@ class Poll:
                 for lane, page in self._read(level, below_a_busy_lane=is_busy_above):
                     is_busy_above |= self._visit(lane, page)
                     if is_busy_above and not self.report.goes_on:
-                        return ()
+                        return None
         # Whoever waited for a seat is served a page at a time: what falls due meanwhile has its turn in between.
         gate = self.claims.gate
         if (gate is None or not gate.go_on()) and len(self.seen) == seen_before:

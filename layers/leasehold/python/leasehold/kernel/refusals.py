@@ -22,7 +22,7 @@ class TransitionRefused(Exception):  # noqa: N818  an answer, not an error: the 
     was_repeated: the client had sent it before, and may not have heard that it was made.
     """
 
-    def __init__(self, write: Write, current: Job | None, *, was_repeated: bool = False) -> None:
+    def __init__(self, write: Write, current: Job | None, *, was_repeated: bool) -> None:
         super().__init__(f"{write.transition.name} of job {write.job_id} was refused")
         self.current = current
         self.was_repeated = was_repeated

@@ -212,7 +212,7 @@ class WaitingPoller:
         if upcoming is None:
             return pause
         poll_at = max(upcoming, stay.polled_at + stay.gap) if stay.polled_at else upcoming
-        return max(min(pause, poll_at - now), _SHORTEST_GAP / 10)
+        return min(pause, poll_at - now)
 
     def _is_wanted(self, leave_at: datetime, upcoming: datetime | None) -> bool:
         return self._settings.poll_interval is not None or _is_near(upcoming, leave_at)

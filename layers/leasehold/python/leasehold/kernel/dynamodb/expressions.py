@@ -223,7 +223,7 @@ def stem(code: str) -> str:
     return code.removesuffix("Exception").removesuffix("Error")
 
 
-def statement_answer(error: Any, *, was_repeated: bool = False) -> Exception | None:
+def statement_answer(error: Any, *, was_repeated: bool) -> Exception | None:
     """The answer to one statement of a batch; StoreUnavailableError if another try may do."""
     if not error:
         return None
