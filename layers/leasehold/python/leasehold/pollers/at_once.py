@@ -124,6 +124,8 @@ class AtOnce:
 
     def _put_back(self, handovers: Sequence[Handover]) -> list[Handover]:
         """Release what was claimed and not delivered, due at once; returns what was still ours."""
+        if not handovers:  # nearly always, and then a cold poller imports nothing for it
+            return []
         from leasehold.kernel.release import release
 
         services, reason = self._poll.services, f"not handed over: {self._poll.report.stopped_by}"
