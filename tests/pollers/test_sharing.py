@@ -49,6 +49,22 @@ def test_sixteen_pollers_at_the_most_share_a_large_backlog(shards: int, pollers:
     assert called == [Part(number, pollers) for number in range(1, pollers)]
 
 
+def test_a_lane_that_was_left_to_another_poller_is_looked_at_again_after_half_a_minute() -> None:
+    world = LeaseholdTest(types=[PLAIN])
+    for _ in range(10):
+        world.queue.enqueue("plain")
+    for _ in range(5):
+        world.queue.enqueue("plain", priority="low")
+    now = world.clock.now()
+    assert world.services.store.pollers.take_shard_lock(0, "killed", now, now + timedelta(seconds=10))
+
+    class Slow(Nowhere):
+        def dispatch(self, *_: object) -> None:
+            world.clock.advance(timedelta(seconds=7))
+
+    assert Poller(world.services, Slow(), worker_id="tick").poll().claimed == 15
+
+
 @pytest.mark.parametrize(("visited", "order"), [([0, 1, 2, 3], [2, 3, 0, 1]), ([0, 3], [3, 0]), ([0, 1], [0, 1])])
 def test_a_poller_begins_at_its_own_shards_as_far_as_it_visits_them(visited: list[int], order: list[int]) -> None:
     sharing = share(poll_of(sharded(4)), Part(1, 2))

@@ -212,9 +212,9 @@ class Poll:
 
     def _sweep(self, names: Collection[str] | None, asked: Collection[str] | None) -> Collection[str] | None:
         """Work through these lanes once, or through all; then which to look at once more, or None if none."""
+        self._forget_old()
         levels = self._levels(names)
         lanes = [lane for level in levels for lane in level]
-        self._forget_old()
         seen_before, moved_before = len(self.seen), self.report.moved_elsewhere
         while any(not lane.is_exhausted for lane in lanes):
             is_busy_above = False
