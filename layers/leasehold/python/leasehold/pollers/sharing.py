@@ -77,7 +77,7 @@ class Sharing:
         pollers = min(self._shards, MOST_POLLERS)
         # It is not the only one, or it is large, since jobs are spread over all.
         is_large = page.cursor is not None and len(page.entries) >= poll.settings.poll_limit
-        if self.part.of == 1 and pollers > 1 and (is_large or len(self._backlogs) > 1):
+        if self.part.of == 1 and (is_large or len(self._backlogs) > 1):
             self.part = Part(0, pollers)
             self._looked_at_others_at = self._services.clock.now()
             others = [Part(each, pollers) for each in range(1, pollers)]
