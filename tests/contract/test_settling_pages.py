@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leasehold.kernel.end import Ending
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.services import Services
-    from leasehold.kernel.table import Change
+    from leasehold.kernel.table import Change, Key
     from tests.contract.world import World
 
 # More than the backlog from which on a poller works by pages.
@@ -133,6 +133,22 @@ def test_a_member_that_was_settled_meanwhile_does_not_keep_the_others_back(world
 
     assert report.settled == MANY - 1
     assert counts(world) == ("running", MANY - 1, 0, 0, 0)
+
+
+def test_what_was_settled_before_the_page_is_looked_up_is_not_counted_twice(world: World) -> None:
+    make(world, MANY, mode="parallel")
+    all_end(world)
+    fourth = members(world)[3]
+
+    class Late(Watched):
+        def get_many(self, wanted: Sequence[Key]) -> Any:
+            settled = frozenset({"due_key", "due_lane", "owed"})
+            world.table.write(Update(key=keys.job(fourth.job_id), conditions=(), removes=settled))
+            return self._table.get_many(wanted)
+
+    report = settle(world, Late(world.table))
+
+    assert (report.settled, report.failed) == (MANY - 1, 0)
 
 
 @pytest.mark.parametrize("pool", [None, Threads(4)], ids=["in turn", "threads"])

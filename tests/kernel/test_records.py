@@ -16,7 +16,7 @@ from leasehold.kernel.dedup import DedupRecord, dedup_record_of, dedup_record_re
 from leasehold.kernel.dynamodb.expressions import from_item, from_value, to_item
 from leasehold.kernel.job import DedupRef, Job, job_of, job_record
 from leasehold.kernel.keys import JobPartition, Priority, key_of, make_job_id
-from leasehold.kernel.records import encode
+from leasehold.kernel.records import encode, texts_in
 from leasehold.kernel.refusals import is_as_made
 from leasehold.kernel.transitions import JobStatus
 from tests.strategies import JOB_FIELDS, LETTER_FIELDS, dead_letters, instants, job_ids, jobs
@@ -89,6 +89,12 @@ def test_a_record_refuses_what_it_cannot_hold(value):
 def test_an_item_that_somebody_else_wrote_is_not_misread():
     with pytest.raises(TypeError, match="who changed this item"):
         from_value({"SS": ["x"]})
+
+
+def test_what_has_to_be_text_and_is_not_is_damage_too():
+    assert texts_in({"a": "x", "b": 1}, ("a",)) == ["x"]
+    with pytest.raises(TypeError, match="b is no text"):
+        texts_in({"a": "x", "b": 1}, ("a", "b"))
 
 
 def test_runs_that_are_no_maps_are_damage_as_any_other():

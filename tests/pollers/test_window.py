@@ -159,6 +159,16 @@ def test_the_window_grows_by_jobs_that_start_within_a_second(world, milliseconds
     assert second.of("other") == next_ones
 
 
+def test_a_hand_over_that_lambda_refused_halves_the_window(world):
+    first, second = Lambda(), Lambda()
+    enqueue(world, "other", 1)
+    polled(world, first)
+    world.services.window.note_refused(first.taken[0], throttled=True)
+    enqueue(world, "other", 100)
+    polled(world, second)
+    assert second.of("other") == 8
+
+
 @pytest.mark.parametrize(
     "counted", ["claimed", "triggered", "settled", "reaped", "expired", "turned_away", "held", "looked"]
 )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leasehold import JobType
+from leasehold import JobType, NewJob
 from leasehold.batches.model import Batch
-from leasehold.telemetry.spans import API
+from leasehold.kernel.enqueue import request_of
+from leasehold.telemetry.spans import API, trace_context
 from tests.stories.story import BatchDispatches, Story
 
 if TYPE_CHECKING:
@@ -50,6 +51,18 @@ def test_one_job_is_named_by_its_producer_and_its_hand_over_and_counted_by_its_p
     assert named(spans, "enqueue report") == [{ID: job_id}]
     assert named(spans, "hand_over report") == [{ID: job_id}]
     assert named(spans, "poll") == [{COUNT: 1}, {COUNT: 0}]
+
+
+def test_what_is_asked_for_inside_of_a_span_carries_it_and_goes_before_a_trace_that_was_given(spans: Any) -> None:
+    from opentelemetry import trace
+
+    with trace_context("mine"):
+        assert request_of(NewJob(job="report")).trace == "mine"
+        with trace.get_tracer("program").start_as_current_span("request"):
+            assert request_of(NewJob(job="report", trace="order 7")).trace == "order 7"
+            carried = request_of(NewJob(job="report")).trace
+    (request,) = [each for each in spans.get_finished_spans() if each.name == "request"]
+    assert f"{request.context.trace_id:032x}-{request.context.span_id:016x}" in (carried or "")
 
 
 def test_jobs_that_are_handed_over_together_are_counted_and_not_named(spans: Any) -> None:
