@@ -95,7 +95,7 @@ class Looks:
                 return None
             if self._is_full(scope, entries, until=Due.parse(cast("str", scope.due_key)).at):
                 return None
-            now, steps = clock.now(), [turn.at for turn in scope.turns[:1]]
+            now, steps = clock.now(), [turn.at for turn in scope.turns]
             since = now - max([*steps, creation_of(scope.look)] if scope.look else steps, default=now - _A_LOOK)
             if now >= until or not timedelta(0) <= since < _A_LOOK:
                 return scope

@@ -265,6 +265,5 @@ class Visits:
                 if not self._may_go_on():
                     return
                 self._claims.offer(job, switches)
-                self.looks.note_gone(job)
         if not found:
             self.looks.end_served(visit)
