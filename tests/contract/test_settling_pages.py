@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -177,6 +177,28 @@ def test_who_cannot_be_settled_touches_no_other(world: World, pool: Threads | No
     assert (report.settled, report.failed) == (MANY - 1, 1)
     assert [each["error"] for each in world.recorder.of(Event.SETTLE_FAILED)] == ["no such place"]
     assert len(world.recorder.of(Event.ENTRY_FAILED)) == 1
+
+
+def test_members_that_owe_what_nothing_is_written_for_are_settled_one_by_one(world: World) -> None:
+    class Telling(Hooks):
+        told: ClassVar[list[str]] = []
+
+        def with_end(self, end: Ending, services: Services) -> Joining:
+            return Joining(is_owed=True)
+
+        def settle(self, jobs: Sequence[Job], services: Services) -> Joining:
+            self.told.extend(job.job_id for job in jobs)
+            return Joining()
+
+    make(world, MANY, mode="parallel")
+    world.services.features = [Feature(name="telling", load=Telling, concerns=lambda *_: True)]
+    all_end(world)
+
+    report = settle(world, Watched(world.table))
+
+    assert (report.settled, report.failed) == (MANY, 0)
+    assert all(job.due is None and job.owed == () for job in members(world))
+    assert {*Telling.told} == {job.job_id for job in members(world)}
 
 
 class Narrow(Watched):

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.kernel.dedup import Day, DedupWindow, UntilEnded, Within, dedup_record
-from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, TimeOutOfRangeError
-from leasehold.kernel.keys import LATEST, JobPartition, make_job_id, to_text
+from leasehold.kernel.dedup import (
+    Day,
+    DedupRecord,
+    Dedups,
+    DedupWindow,
+    PointerMoved,
+    UntilEnded,
+    Within,
+    dedup_record,
+    dedup_record_record,
+)
+from leasehold.kernel.errors import InvalidKeyError, InvalidOptionError, StoreError, TimeOutOfRangeError
+from leasehold.kernel.job_type import JobType
+from leasehold.kernel.keys import LATEST, JobId, JobPartition, make_job_id, to_text
+from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.table import TransactionCancelled
 from leasehold.kernel.type_options import parse_key
+from leasehold.testing import LeaseholdTest
 
-AN_ID = make_job_id(datetime(2026, 1, 1, tzinfo=UTC), JobPartition(1), 1)
+if TYPE_CHECKING:
+    from leasehold.kernel.table import Record
+
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
+AN_ID, ANOTHER_ID, A_THIRD_ID = (make_job_id(NEW_YEAR, JobPartition(1), bits) for bits in (1, 2, 3))
 
 
 def window_of(window: DedupWindow, scheduled_for: str) -> tuple[str, str]:
@@ -100,3 +118,47 @@ def test_a_key_that_could_reach_into_another_key_is_refused(key):
 @pytest.mark.parametrize("key", ["u1", "x" * 256, "ü" * 128, "2026-11-15", "-", "order:7/line 3"])
 def test_every_other_text_is_a_key(key):
     assert parse_key(key, "dedup key") == key
+
+
+class Refusing(MemoryTable):
+    """Finds that conditions of every transaction do not hold."""
+
+    def __init__(self, failed: dict[int, Record | None]) -> None:
+        super().__init__()
+        self.failed = failed
+
+    def transact(self, *_: Any, **__: Any) -> None:
+        raise TransactionCancelled(self.failed)
+
+
+def put(failed: dict[int, Record | None], *, seen: DedupRecord | None = None) -> DedupRecord | None:
+    world = LeaseholdTest(types=[JobType(name="user_sync")])
+    job = world.queue.get(world.queue.enqueue("user_sync").job_id)
+    record = dedup_record("user_sync", "u1", None, NEW_YEAR, AN_ID)
+    return Dedups(Refusing(failed)).put(job, record, seen, [])
+
+
+def held_by(job_id: JobId) -> DedupRecord:
+    return dedup_record("user_sync", "u1", None, NEW_YEAR, job_id)
+
+
+def test_whoever_holds_a_key_is_told_to_who_has_not_looked_and_moved_for_who_has():
+    holder = held_by(ANOTHER_ID)
+    assert put({0: dedup_record_record(holder)}) == holder
+    with pytest.raises(PointerMoved):
+        put({0: dedup_record_record(holder)}, seen=held_by(A_THIRD_ID))
+
+
+def test_a_key_that_was_given_up_meanwhile_is_looked_at_again():
+    with pytest.raises(PointerMoved):
+        put({0: None}, seen=held_by(ANOTHER_ID))
+
+
+def test_what_was_refused_for_another_of_its_changes_is_not_made():
+    with pytest.raises(PointerMoved):
+        put({1: None})
+
+
+def test_who_may_not_look_at_the_holder_of_a_key_is_told_which_right_that_takes():
+    with pytest.raises(StoreError, match="grant_deduplicate"):
+        put({0: None})

@@ -10,7 +10,7 @@ import pytest
 from leasehold.batches.model import Batch
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.job_type import JobType
-from leasehold.kernel.keys import partition_of
+from leasehold.kernel.keys import Priority, partition_of
 from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.transitions import JobStatus
@@ -74,6 +74,19 @@ def test_no_more_than_two_pages_are_claimed_and_not_handed_over():
     world = LeaseholdTest(types=[JobType(name="plain")])
     for _ in range(100):
         world.queue.enqueue("plain")
+    assert under_way_at_most(world) == (100, 50)
+
+
+def test_no_more_than_a_page_and_one_more_are_so_where_each_is_claimed_by_itself():
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    for priority in Priority:
+        for _ in range(7):  # fewer than a backlog
+            world.queue.enqueue("plain", priority=priority)
+    assert under_way_at_most(world) == (28, 26)
+
+
+def under_way_at_most(world: LeaseholdTest) -> tuple[int, int]:
+    """How many jobs a poll hands over, and how many of them were claimed and not handed over at once."""
     under_way: list[int] = [0]
 
     class Counting(Hanging):
@@ -88,8 +101,8 @@ def test_no_more_than_two_pages_are_claimed_and_not_handed_over():
 
     platform = Slow(world, 0)
     report = Poller(world.services, platform, worker_id="tick", pool=Counting()).poll()
-    assert report.dispatched == len(platform.taken) == 100
-    assert max(under_way) == 50
+    assert report.dispatched == len(platform.taken)
+    return report.dispatched, max(under_way)
 
 
 def test_a_hand_over_that_failed_and_could_not_be_put_back_is_reported_and_stops_no_other(monkeypatch):
@@ -224,6 +237,18 @@ def test_a_claimed_job_of_a_batch_type_does_not_wait_for_the_end_of_its_lane():
     platform = Slow(world, 0.1)
     Poller(world.services, platform, worker_id="tick").poll()
     assert [each.job_id for each in platform.taken].index(batched) < 60
+
+
+def test_what_waits_for_others_is_handed_over_by_a_poll_that_has_to_end_before_they_come():
+    world = LeaseholdTest(types=[JobType(name="batched", batch=Batch(size=10))])
+    for _ in range(30):
+        world.queue.enqueue("batched")
+    platform = Slow(world, 0)
+    poller = Poller(world.services, platform, worker_id="tick", settings=PollSettings(poll_limit=3))
+    # The second page is claimed, and put back as time is up; the first has waited for it to make up a batch.
+    report = poller.poll(should_stop=lambda: "time is up" if len(world.telemetry.of(Event.JOB_CLAIMED)) > 3 else None)
+    assert (report.claimed, report.dispatched, report.released) == (6, 3, 3)
+    assert len(platform.taken) == 3
 
 
 def test_a_type_that_is_paused_while_a_poll_goes_on_is_claimed_no_more():
