@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leasehold import JobType
+from leasehold import JobType, Priority
 from leasehold.features import Store
 from leasehold.kernel.memory import MemoryTable
+from leasehold.kernel.poll import Poll
 from leasehold.kernel.registry import Registry
 from leasehold.kernel.table import JOBS, Key, Put
+from leasehold.limits.admission import Admission
+from leasehold.limits.looks import Looks
+from leasehold.limits.scopes import Lane
+from leasehold.limits.turns import Visit
 from tests.contract.world import World
 
 if TYPE_CHECKING:
@@ -58,6 +63,25 @@ def test_whoever_waits_has_its_turn(seats: int, order: str) -> None:
     enqueue(world, 8, "email", "once", "report")
 
     assert served(world, 20) == order
+
+
+def test_what_left_its_lane_is_not_given_to_a_later_visit_of_the_poll_by_an_index_that_lags() -> None:
+    world = World(MemoryTable())
+    enqueue(world, 4, "limited")
+    assert len(world.claim()) == 2
+    looks = Looks(Poll(world.poller, None), Admission(world.services, None))
+    lane, now = Lane(priority=Priority.NORMAL, queue="limited"), world.clock.now()
+    scope = world.services.store.lines.scope("type:limited")
+    first, later = (Visit(looks, scope, now, now) for _ in range(2))
+    job = first.next_job(lane)
+    assert job is not None
+
+    first.note_gone(job, lane)
+
+    following = later.next_job(lane)
+    assert following is not None
+    assert following.job_id != job.job_id
+    assert following == first.next_job(lane)
 
 
 def test_a_lane_has_as_many_of_each_turn_as_its_weight() -> None:
