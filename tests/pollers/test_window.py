@@ -169,6 +169,20 @@ def test_a_hand_over_that_lambda_refused_halves_the_window(world):
     assert second.of("other") == 8
 
 
+def test_a_hand_over_that_lambda_refused_halves_the_window_of_its_type_too(world):
+    refused, started, last = Lambda(), Lambda(), Lambda()
+    enqueue(world, "other", 1)
+    polled(world, refused)
+    world.services.window.note_refused(refused.taken[0], throttled=True)
+    enqueue(world, "stuck", 8)
+    polled(world, started)
+    for handover in started.taken:  # then there is room for 16 again, but not of the other type
+        Executor(world.services, worker_id="handler").execute(handover, lambda attempt: None)
+    enqueue(world, "other", 100)
+    polled(world, last)
+    assert last.of("other") == 8
+
+
 @pytest.mark.parametrize(
     "counted", ["claimed", "triggered", "settled", "reaped", "expired", "turned_away", "held", "looked"]
 )
