@@ -90,8 +90,8 @@ def test_nor_do_more_of_them_than_a_page_shows(world: World) -> None:
 
 
 def test_what_is_due_and_no_job_is_not_hidden_by_items_that_carry_its_due_key_either(world: World) -> None:
-    made = [world.queue.enqueue("limited").job_id for _ in range(3)]
-    first, _ = world.claim()
+    made = {world.queue.enqueue("limited").job_id for _ in range(3)}
+    first, second = world.claim()
     world.worker.run(first)
     scope = world.table.get(scope_key("type:limited"))
     assert scope is not None
@@ -101,7 +101,7 @@ def test_what_is_due_and_no_job_is_not_hidden_by_items_that_carry_its_due_key_ei
     for number in range(2):
         forge(world, Key(JOBS, (partition, f"no job {number}")), **place)
 
-    assert world.claim_one().job_id == made[2]
+    assert {world.claim_one().job_id} == made - {first.job_id, second.job_id}
 
     assert disagreements(world) == 2
 
