@@ -162,3 +162,12 @@ def test_what_was_refused_for_another_of_its_changes_is_not_made():
 def test_who_may_not_look_at_the_holder_of_a_key_is_told_which_right_that_takes():
     with pytest.raises(StoreError, match="grant_deduplicate"):
         put({0: None})
+
+
+def test_each_change_of_a_record_has_a_token_of_its_own(monkeypatch):
+    """The same token with other changes is refused for ten minutes."""
+    tokens: list[str] = []
+    monkeypatch.setattr(Refusing, "transact", lambda self, changes, *, token: tokens.append(token))
+    for seen in (None, held_by(ANOTHER_ID), held_by(A_THIRD_ID)):
+        put({}, seen=seen)
+    assert len(set(tokens)) == 3
