@@ -164,3 +164,14 @@ def test_half_a_payload_is_unreadable(pack: Callable[[bytes], bytes]) -> None:
 
     with pytest.raises(PayloadUnreadableError, match="ends in the middle"):
         text_in(packed[: len(packed) // 2])
+
+
+@pytest.mark.parametrize("pb", [0, 1, 2])
+def test_no_other_width_of_positions_packs_a_payload_more_tightly(pb):
+    raw = encode_payload(order_event(50_000)).encode()
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": 64 * 1024, "pb": pb}]
+
+    packed = compact(raw.decode())
+
+    assert isinstance(packed, bytes)
+    assert len(packed.removeprefix(b"L")) <= len(lzma.compress(raw, format=lzma.FORMAT_RAW, filters=filters))

@@ -11,7 +11,9 @@ from leasehold import JobType, Worker
 from leasehold.aws.polling import Polling, Wake
 from leasehold.kernel.errors import DispatchError, StoreUnavailableError
 from leasehold.kernel.keys import Due
+from leasehold.kernel.memory import MemoryTable
 from leasehold.kernel.other_entries import FreedScope
+from leasehold.kernel.poll import Poller, PollSettings
 from leasehold.kernel.table import Update
 from leasehold.limits.lines import Lines, Moment
 from leasehold.pollers.waiting import WaitingSettings
@@ -257,3 +259,22 @@ def test_a_poller_gives_up_on_a_store_that_stays_away_before_its_own_time_is_ove
         outage.polling.answer(Wake(channel=STREAM, hints=[FreedScope(SCOPE)]))
 
     assert timedelta(minutes=1) < waiting.world.clock.now() - began_at < timedelta(minutes=2)
+
+
+def test_a_poller_that_is_started_for_freed_seats_alone_goes_on_until_all_of_them_are_taken() -> None:
+    world = World(MemoryTable())
+    world.deploy(JobType(name="several", concurrency=5))
+    world.poll()
+    ids = {world.queue.enqueue("several").job_id for _ in range(10)}
+    running = world.claim()
+    assert len(running) == 5
+    handlers = {"several": scripted(world.script)}
+    for each in running:
+        Worker(world.services, handlers, worker_id="worker", limit_time=False).run(each)
+
+    settings = PollSettings(poll_limit=2)
+    poller = Poller(world.services, world.dispatches, worker_id="poller", settings=settings)
+    report = poller.poll(hints=[FreedScope("type:several")])
+
+    assert report.dispatched == 5
+    assert {each.job_id for each in world.dispatches.handovers} == ids - {each.job_id for each in running}
