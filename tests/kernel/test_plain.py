@@ -90,6 +90,22 @@ def test_a_condition_on_what_is_not_there_does_not_hold_unless_it_asks_for_that(
     assert [holds(each, {}) for each in (Equals("a", 1), Exists("a"), Missing("a"))] == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("stored", "seen", "is_same"),
+    [
+        ([1, "a"], [1, "a"], True),
+        ([1, "a"], [1, "b"], False),
+        ([1, "a"], [1], False),
+        ({"a": 1, "b": [2]}, {"b": [2], "a": 1}, True),
+        ({"a": 1}, {"a": 2}, False),
+        ({"a": 1}, {"b": 1}, False),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+    ],
+)
+def test_a_list_or_a_map_is_the_same_only_as_a_whole(stored, seen, is_same):
+    assert holds(Equals("a", seen), {"a": stored}) is is_same
+
+
 def _leaves(conditions: tuple[object, ...]) -> list[object]:
     found: list[object] = []
     for each in conditions:
