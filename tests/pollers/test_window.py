@@ -10,11 +10,14 @@ import pytest
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller, PollReport
+from leasehold.kernel.release import release
 from leasehold.pollers.waiting import WaitingPoller, has_moved_on
 from leasehold.pollers.window import Window
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.kernel.ports import Handover
 
 
@@ -157,6 +160,61 @@ def test_the_window_grows_by_jobs_that_start_within_a_second(world, milliseconds
     enqueue(world, "other", 100)
     polled(world, second)
     assert second.of("other") == next_ones
+
+
+def start(world: LeaseholdTest, handovers: Sequence[Handover]) -> None:
+    for handover in handovers:
+        Executor(world.services, worker_id="handler").execute(handover, lambda attempt: None)
+
+
+def admitted_after(world: LeaseholdTest, count: int = 100) -> int:
+    """How many of many jobs the next poll hands over."""
+    platform = Lambda()
+    enqueue(world, "other", count)
+    polled(world, platform)
+    return platform.of("other")
+
+
+def test_the_window_grows_by_no_fewer_jobs_than_it_holds(world):
+    platform = Lambda()
+    enqueue(world, "other", 16)
+    polled(world, platform)
+    start(world, platform.taken[1:])
+    assert admitted_after(world) == 15
+
+
+def test_one_that_starts_late_lets_none_before_it_count_for_the_window(world):
+    platform = Lambda()
+    enqueue(world, "other", 16)
+    polled(world, platform)
+    world.clock.advance(timedelta(seconds=1))
+    start(world, platform.taken[1:])
+    world.clock.advance(timedelta(milliseconds=1))
+    start(world, platform.taken[:1])
+    enqueue(world, "stuck", 1)
+    polled(world, platform)
+    start(world, platform.taken[16:])  # the sixteenth in time of all types, which leaves room for more of them
+    assert admitted_after(world) == 16
+
+
+def test_a_window_that_was_halved_grows_by_no_fewer_jobs_than_it_holds(world):
+    refused, platform = Lambda(), Lambda()
+    enqueue(world, "other", 1)
+    polled(world, refused)
+    world.services.window.note_refused(refused.taken[0], throttled=True)
+    enqueue(world, "other", 7)
+    polled(world, platform)
+    assert platform.of("other") == 7
+    start(world, platform.taken)
+    assert admitted_after(world) == 8
+
+
+def test_a_hand_over_that_was_put_back_unstarted_is_a_lost_one(world):
+    platform = Lambda()
+    enqueue(world, "other", 1)
+    polled(world, platform)
+    assert release(platform.taken[0], "unstarted", world.services)
+    assert admitted_after(world) == 8
 
 
 def test_a_hand_over_that_lambda_refused_halves_the_window(world):
