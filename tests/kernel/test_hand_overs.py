@@ -269,3 +269,17 @@ def test_a_type_that_is_paused_while_a_poll_goes_on_is_claimed_no_more():
 
     assert (report.claimed, report.held) == (1, 2)
     assert platform.taken == 1
+
+
+def test_a_dispatcher_that_knows_no_batches_is_given_each_job_of_a_batch_type_by_itself():
+    world = LeaseholdTest(types=[JobType(name="batched", batch=Batch(size=10))])
+    jobs = [world.queue.enqueue("batched").job_id for _ in range(3)]
+    taken: list[str] = []
+
+    class Plain:
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            taken.append(handover.job_id)
+
+    report = Poller(world.services, Plain(), worker_id="tick").poll()
+    assert report.dispatched == 3
+    assert sorted(taken) == sorted(jobs)

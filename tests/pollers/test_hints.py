@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold.batches.model import Batch
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import Priority, run_lane
@@ -13,6 +14,8 @@ from leasehold.kernel.poll import Poller
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from leasehold.kernel.ports import Handover
 
 
@@ -37,3 +40,27 @@ def test_all_that_a_stream_has_shown_is_claimed_in_a_poll_that_reads_no_lane(cou
 
     assert (report.scanned, report.claimed) == (0, count)
     assert sorted(platform.taken) == sorted(made)
+
+
+def test_what_a_stream_has_shown_of_a_batch_type_is_handed_over_before_a_lane_is_read(monkeypatch) -> None:
+    world = LeaseholdTest(types=[JobType(name="batched", batch=Batch(size=10))])
+    for _ in range(3):
+        world.queue.enqueue("batched")
+    jobs, now = world.services.store.jobs, world.clock.now()
+    shown = jobs.due(run_lane(Priority.NORMAL, 0), now, limit=100).entries
+    order: list[int | str] = []
+
+    class Platform(Noting):
+        def dispatch_batch(self, handovers: Sequence[Handover], function: str | None) -> None:
+            order.append(len(handovers))
+
+    whole = jobs.due
+
+    def read(lane: str, *given: Any, **options: Any) -> Any:
+        order.append("a lane")
+        return whole(lane, *given, **options)
+
+    monkeypatch.setattr(jobs, "due", read)
+    Poller(world.services, Platform(), worker_id="wake").poll(hints=[e for e in shown if isinstance(e, DueJob)])
+
+    assert order[:2] == [3, "a lane"]

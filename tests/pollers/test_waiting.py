@@ -214,3 +214,26 @@ def test_what_its_own_poll_has_put_off_is_polled_for_whatever_wakes_have_noted(w
 
     monkeypatch.setattr(Poller, "poll", poll)
     assert polls_noted(world, BESIDE_WAKES, {2: 10, 12: 40}) == ([10, 20, 40, 70], [True, True])
+
+
+def test_what_a_wake_has_noted_outlives_a_poll_that_had_to_end(world):
+    """Whoever waits next was not there when it was noted."""
+    pollers, began_at = world.services.store.pollers, world.clock.now()
+    noted, told, ends = began_at + timedelta(seconds=10), [], []
+    for _ in range(2):
+        world.queue.enqueue("reminder", run_at=noted)
+
+    class Replaced(Arrivals):
+        def dispatch(self, handover: Handover, function: str | None) -> None:
+            ends.append("time is up")
+            pollers.acquire_waiter_lease("next", world.clock.now(), noted + timedelta(minutes=1), from_anyone=True)
+
+    def should_stop() -> str | None:
+        if not told and world.clock.now() - began_at >= timedelta(seconds=2):
+            told.append(pollers.note_due(noted))
+        return ends[0] if ends else None
+
+    poller = Poller(world.services, Replaced(world), worker_id="tick")
+    WaitingPoller(world.services, poller, worker_id="tick", settings=BESIDE_WAKES).stay(should_stop=should_stop)
+    assert (told, ends) == ([True], ["time is up"])
+    assert pollers.waiter_lease() == ("next", noted)
