@@ -70,6 +70,25 @@ def test_a_poll_that_has_to_end_puts_back_what_waits_behind_hand_overs_that_hang
     assert sum(world.queue.get(job.job_id).status is JobStatus.PENDING for job in jobs) == 19
 
 
+def test_what_has_not_waited_behind_others_is_handed_over_though_its_poll_has_to_end():
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    for _ in range(3):
+        world.queue.enqueue("plain")
+    platform, claimed = Slow(world, 0), Event.JOB_CLAIMED
+    report = Poller(world.services, platform, worker_id="tick", pool=Hanging()).poll(
+        should_stop=lambda: "time is up" if len(world.telemetry.of(claimed)) == 3 else None
+    )
+    assert (report.dispatched, report.released) == (3, 0)
+
+
+def test_a_poll_that_nothing_stops_hands_over_what_waited_behind_others():
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    for _ in range(3):
+        world.queue.enqueue("plain")
+    report = Poller(world.services, Slow(world, 5.0), worker_id="tick", pool=Hanging()).poll()
+    assert (report.dispatched, report.failed) == (3, 0)
+
+
 def test_no_more_than_two_pages_are_claimed_and_not_handed_over():
     world = LeaseholdTest(types=[JobType(name="plain")])
     for _ in range(100):

@@ -8,7 +8,7 @@ import pytest
 
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.lanes import Lane
-from leasehold.kernel.poll import Poll, Poller
+from leasehold.kernel.poll import Poll, Poller, PollSettings
 from leasehold.kernel.registry import Registry
 from leasehold.operate.operator import Operator
 from leasehold.pollers.sharing import Part, share
@@ -47,6 +47,26 @@ def test_sixteen_pollers_at_the_most_share_a_large_backlog(shards: int, pollers:
     Poller(world.services, Nowhere(), worker_id="tick", call_helper=called.append).poll()
 
     assert called == [Part(number, pollers) for number in range(1, pollers)]
+
+
+def test_a_page_that_is_a_part_below_a_busy_lane_is_no_large_backlog() -> None:
+    world = LeaseholdTest(types=[PLAIN])
+    world.queue.enqueue("plain", priority="high")
+    for _ in range(30):
+        world.queue.enqueue("plain")
+    Operator(world.services).publish(Registry(types={"plain": PLAIN}, shards=2))
+    called: list[Part] = []
+
+    poller = Poller(
+        world.services,
+        Nowhere(),
+        worker_id="tick",
+        settings=PollSettings(poll_limit=100, lower_share=0.1),
+        call_helper=called.append,
+    )
+
+    assert poller.poll().claimed == 31
+    assert called == []
 
 
 def test_a_lane_that_was_left_to_another_poller_is_looked_at_again_after_half_a_minute() -> None:
