@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 from leasehold.kernel.execute import Executor
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.keys import JobId
 from leasehold.kernel.poll import Poller, PollReport
 from leasehold.kernel.release import release
 from leasehold.pollers.waiting import WaitingPoller, has_moved_on
@@ -146,7 +148,7 @@ def test_a_waiting_poller_that_holds_jobs_back_looks_for_room_about_once_a_secon
     enqueue(world, "stuck", 60)
     poller = Poller(world.services, platform, worker_id="tick")
     polls = WaitingPoller(world.services, poller, worker_id="tick").stay()
-    assert 30 < polls < 90
+    assert 60 < polls < 90
 
 
 @pytest.mark.parametrize(("milliseconds", "next_ones"), [(1000, 32), (1001, 16)])
@@ -183,6 +185,17 @@ def test_the_window_grows_by_no_fewer_jobs_than_it_holds(world):
     assert admitted_after(world) == 15
 
 
+def test_the_window_grows_to_a_thousand_and_a_few_and_no_further(world):
+    platform = Lambda()
+    enqueue(world, "other", 1)
+    polled(world, platform)
+    for number in range(2048):  # one that was deleted has started, too
+        deleted = replace(platform.taken[0], job_id=JobId(f"{platform.taken[0].job_id[:-4]}{number:04}"))
+        world.services.window.note_handed_over(deleted, world.clock.now())
+    start(world, platform.taken)
+    assert admitted_after(world, 1030) == 1024
+
+
 def test_one_that_starts_late_lets_none_before_it_count_for_the_window(world):
     platform = Lambda()
     enqueue(world, "other", 16)
@@ -215,6 +228,20 @@ def test_a_hand_over_that_was_put_back_unstarted_is_a_lost_one(world):
     polled(world, platform)
     assert release(platform.taken[0], "unstarted", world.services)
     assert admitted_after(world) == 8
+
+
+def test_losses_of_two_types_one_after_the_other_halve_the_window_of_all(world):
+    lost, platform = Lambda(), Lambda()
+    for job_type in ("stuck", "other"):
+        enqueue(world, job_type, 1)
+    polled(world, lost)
+    for handover in lost.taken:
+        assert release(handover, "unstarted", world.services)
+    enqueue(world, "other", 100)
+    polled(world, platform)
+    enqueue(world, "stuck", 100)
+    polled(world, platform)
+    assert (platform.of("other"), platform.of("stuck")) == (8, 4)
 
 
 def test_a_hand_over_that_lambda_refused_halves_the_window(world):
