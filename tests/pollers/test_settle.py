@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold import NewJob
 from leasehold.kernel import keys
 from leasehold.kernel.errors import StoreError, StoreUnavailableError
 from leasehold.kernel.hooks import Feature, Hooks, Joining
 from leasehold.kernel.job_type import JobType
 from leasehold.kernel.poll import Poller
-from leasehold.kernel.table import TransactionCancelled, Update
+from leasehold.kernel.table import Key, TransactionCancelled, Update
 from leasehold.telemetry import Event
 from leasehold.testing import LeaseholdTest
 
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
     from leasehold.kernel.end import Ending
     from leasehold.kernel.job import Job
+    from leasehold.kernel.jobs import Write
     from leasehold.kernel.poll import PollReport
     from leasehold.kernel.ports import Handover
     from leasehold.kernel.services import Services
+    from leasehold.kernel.table import Change
 
 
 class Owing(Hooks):
@@ -43,11 +46,13 @@ class Nowhere:
         pass
 
 
-def ended(count: int, settles: Callable[[Sequence[Job]], Joining]) -> LeaseholdTest:
-    """So many jobs have ended, and owe something."""
+def ended(count: int, settles: Callable[[Sequence[Job]], Joining], *, are_members: bool = False) -> LeaseholdTest:
+    """So many jobs have ended, and owe something; maybe as members of a group."""
     world = LeaseholdTest(types=[JobType(name="plain")])
+    if are_members:
+        world.queue.groups.create([NewJob(job="plain")] * count, mode="parallel")
     world.services.features = [Feature(name="owing", load=lambda: Owing(settles), concerns=lambda *_: True)]
-    for _ in range(count):
+    for _ in range(0 if are_members else count):
         world.queue.enqueue("plain")
     taken: list[Handover] = []
 
@@ -67,7 +72,7 @@ def polled(world: LeaseholdTest) -> PollReport:
 
 def counted(jobs: Sequence[Job]) -> Joining:
     """A change that is written with it."""
-    key = keys.Key(keys.job(jobs[0].job_id).table, ("COUNT", "1"))
+    key = Key(keys.job(jobs[0].job_id).table, ("COUNT", "1"))
     return Joining(changes=[Update(key=key, conditions=(), sets={"seen": 1})])
 
 
@@ -81,6 +86,44 @@ def test_what_others_outrun_again_and_again_stays_owed_and_is_not_counted(monkey
         patched.setattr(world.services.store.jobs, "apply_with", outrun)
         assert polled(world).settled == 0
     assert [job.owed for job in world.jobs()] == [("owing",)]
+    assert polled(world).settled == 1
+
+
+@pytest.mark.parametrize(
+    ("outruns", "transactions"),
+    [pytest.param(False, [2], id="as read"), pytest.param(True, [2, 1, 1], id="outrun by others")],
+)
+def test_two_members_on_a_page_are_settled_by_one_transaction_that_is_tried_once(
+    outruns: bool, transactions: list[int], monkeypatch
+) -> None:
+    world = ended(2, counted, are_members=True)
+    for _ in range(8):
+        world.queue.enqueue("plain")
+    jobs, asked = world.services.store.jobs, []
+    whole = jobs.apply_with
+
+    def apply_with(write: Write, changes: Sequence[Change], **options: Any) -> None:
+        asked.append(len(changes))
+        if outruns and len(changes) > 1:
+            raise TransactionCancelled({1: None})
+        whole(write, changes, **options)
+
+    monkeypatch.setattr(jobs, "apply_with", apply_with)
+    assert polled(world).settled == 2
+    assert asked == transactions
+
+
+def test_what_others_outrun_once_is_settled_in_the_same_poll(monkeypatch) -> None:
+    world = ended(1, counted)
+    jobs, outrun = world.services.store.jobs, [TransactionCancelled({1: None})]
+    whole = jobs.apply_with
+
+    def apply_with(*given: Any, **options: Any) -> None:
+        if outrun:
+            raise outrun.pop()
+        whole(*given, **options)
+
+    monkeypatch.setattr(jobs, "apply_with", apply_with)
     assert polled(world).settled == 1
 
 

@@ -219,7 +219,9 @@ def test_what_its_own_poll_has_put_off_is_polled_for_whatever_wakes_have_noted(w
 def test_what_a_wake_has_noted_outlives_a_poll_that_had_to_end(world):
     """Whoever waits next was not there when it was noted."""
     pollers, began_at = world.services.store.pollers, world.clock.now()
-    noted, told, ends = began_at + timedelta(seconds=10), [], []
+    noted = began_at + timedelta(seconds=10)
+    told: list[bool] = []
+    ends: list[str] = []
     for _ in range(2):
         world.queue.enqueue("reminder", run_at=noted)
 
