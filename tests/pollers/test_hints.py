@@ -64,3 +64,19 @@ def test_what_a_stream_has_shown_of_a_batch_type_is_handed_over_before_a_lane_is
     Poller(world.services, Platform(), worker_id="wake").poll(hints=[e for e in shown if isinstance(e, DueJob)])
 
     assert order[:2] == [3, "a lane"]
+
+
+def test_a_job_of_a_backlog_that_another_was_quicker_with_keeps_no_other_that_a_stream_has_shown_from_its_claim() -> (
+    None
+):
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    for _ in range(30):
+        world.queue.enqueue("plain")
+    shown = world.services.store.jobs.due(run_lane(Priority.NORMAL, 0), world.clock.now(), limit=100).entries
+    hints = [each for each in shown if isinstance(each, DueJob)]
+    for lost in hints[1], hints[2]:
+        world.queue.cancel(lost.job_id, reason="another was quicker with it")
+
+    report = Poller(world.services, Noting(), worker_id="wake").poll(hints=hints, lanes=[])
+
+    assert (report.claimed, report.lost_races) == (28, 2)

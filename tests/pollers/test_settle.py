@@ -140,12 +140,16 @@ def test_what_was_settled_by_another_while_it_failed_here_is_not_counted() -> No
 
 @pytest.mark.parametrize("count", [1, 10], ids=["one", "a page"])
 def test_a_fault_in_what_settles_is_reported_for_each_job(count: int) -> None:
+    asked: list[int] = []
+
     def fail(jobs: Sequence[Job]) -> Joining:
+        asked.append(len(jobs))
         raise ZeroDivisionError
 
     world = ended(count, fail)
     report = polled(world)
     assert (report.settled, report.failed) == (0, count)
+    assert asked == [1] * count
     assert [each["error_code"] for each in world.telemetry.of(Event.ENTRY_FAILED)] == ["ZeroDivisionError"] * count
 
 

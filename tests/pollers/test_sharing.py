@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leasehold.kernel.claim import Claims
 from leasehold.kernel.job_type import JobType
+from leasehold.kernel.keys import Priority, run_lane
 from leasehold.kernel.lanes import Lane
 from leasehold.kernel.poll import Poll, Poller, PollSettings
 from leasehold.kernel.registry import Registry
 from leasehold.operate.operator import Operator
 from leasehold.pollers.sharing import Part, share
 from leasehold.testing import LeaseholdTest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leasehold.kernel.jobs import DueEntry
+    from leasehold.kernel.registry import Switches
 
 PLAIN = JobType(name="plain")
 
@@ -83,6 +92,69 @@ def test_a_lane_that_was_left_to_another_poller_is_looked_at_again_after_half_a_
             world.clock.advance(timedelta(seconds=7))
 
     assert Poller(world.services, Slow(), worker_id="tick").poll().claimed == 15
+
+
+class Losing(Nowhere):
+    """Another is quicker with the second of these jobs, once the first is handed over."""
+
+    def __init__(self, world: LeaseholdTest, count: int) -> None:
+        self.taken: list[int] = []
+        self.world, self.jobs = world, list[str]()
+        for _ in range(count):
+            world.clock.advance(timedelta(seconds=1))
+            self.jobs.append(world.queue.enqueue("plain").job_id)
+
+    def dispatch(self, *given: Any) -> None:
+        if given[0].job_id in self.jobs:
+            self.taken.append(self.jobs.index(given[0].job_id))
+            if len(self.taken) == 1:
+                self.lose()
+
+    def lose(self) -> None:
+        self.world.queue.cancel(self.jobs[1], reason="another was quicker with it")
+
+
+def test_whoever_was_not_the_first_goes_on_from_the_other_end_of_the_page() -> None:
+    world = LeaseholdTest(types=[PLAIN])
+    platform = Losing(world, 5)
+
+    report = Poller(world.services, platform, worker_id="tick").poll()
+
+    assert (report.lost_races, platform.taken) == (1, [0, 4, 3, 2])
+
+
+def test_whoever_was_not_the_first_leaves_the_lane_to_whoever_has_its_lock() -> None:
+    world = LeaseholdTest(types=[PLAIN])
+
+    class LosingToOne(Losing):
+        def lose(self) -> None:
+            super().lose()
+            now = world.clock.now()
+            assert world.services.store.pollers.take_shard_lock(0, "quicker", now, now + timedelta(seconds=10))
+
+    platform = LosingToOne(world, 5)
+
+    assert Poller(world.services, platform, worker_id="tick").poll().lost_races == 1
+    assert platform.taken == [0]
+
+
+def test_the_page_behind_one_that_was_read_from_its_other_end_is_read_in_order() -> None:
+    world, worked_off = LeaseholdTest(types=[PLAIN]), []
+    for _ in range(3):
+        world.queue.enqueue("plain")
+    poll, lane = poll_of(world), Lane(run_lane(Priority.NORMAL, 0), 0)
+    page = world.services.store.jobs.due(lane.name, world.clock.now(), limit=10).entries
+
+    class Noting(Claims):
+        def work_off(self, entries: Sequence[DueEntry], switches: Switches) -> bool:
+            worked_off.append(list(entries))
+            return True
+
+    lane.is_contended = True
+    for _ in range(2):
+        share(poll).work_off(lane, Noting(poll), page, poll.read_switches())
+
+    assert worked_off == [list(page)[::-1], list(page)]
 
 
 @pytest.mark.parametrize(("visited", "order"), [([0, 1, 2, 3], [2, 3, 0, 1]), ([0, 3], [3, 0]), ([0, 1], [0, 1])])
