@@ -11,6 +11,8 @@ from leasehold.kernel.job_type import JobType
 from leasehold.kernel.jobs import DueJob
 from leasehold.kernel.keys import Priority, run_lane
 from leasehold.kernel.poll import Poller
+from leasehold.kernel.registry import Registry
+from leasehold.operate.operator import Operator
 from leasehold.testing import LeaseholdTest
 
 if TYPE_CHECKING:
@@ -80,3 +82,19 @@ def test_a_job_of_a_backlog_that_another_was_quicker_with_keeps_no_other_that_a_
     report = Poller(world.services, Noting(), worker_id="wake").poll(hints=hints, lanes=[])
 
     assert (report.claimed, report.lost_races) == (28, 2)
+
+
+def test_backlogs_of_two_shards_that_a_stream_has_shown_are_both_claimed() -> None:
+    world = LeaseholdTest(types=[JobType(name="plain")])
+    Operator(world.services).publish(Registry(types={"plain": JobType(name="plain")}, shards=2))
+    for _ in range(40):
+        world.queue.enqueue("plain")
+    jobs, now = world.services.store.jobs, world.clock.now()
+    shown = [jobs.due(run_lane(Priority.NORMAL, shard), now, limit=100).entries for shard in range(2)]
+    assert all(len(each) >= 8 for each in shown)
+
+    report = Poller(world.services, Noting(), worker_id="wake").poll(
+        hints=[each for entries in shown for each in entries if isinstance(each, DueJob)], lanes=[]
+    )
+
+    assert report.claimed == 40

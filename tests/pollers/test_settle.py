@@ -113,6 +113,17 @@ def test_two_members_on_a_page_are_settled_by_one_transaction_that_is_tried_once
     assert asked == transactions
 
 
+def test_two_members_that_share_nothing_are_settled_without_a_transaction(monkeypatch) -> None:
+    world = ended(2, lambda jobs: Joining(), are_members=True)
+    for _ in range(8):
+        world.queue.enqueue("plain")
+    transactions: list[object] = []
+    monkeypatch.setattr(world.services.store.jobs, "apply_with", lambda *given, **_: transactions.append(given))
+
+    assert polled(world).settled == 2
+    assert transactions == []
+
+
 def test_what_others_outrun_once_is_settled_in_the_same_poll(monkeypatch) -> None:
     world = ended(1, counted)
     jobs, outrun = world.services.store.jobs, [TransactionCancelled({1: None})]

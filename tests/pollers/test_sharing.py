@@ -174,3 +174,16 @@ def test_whoever_is_busy_with_its_own_shards_looks_at_all_every_two_seconds() ->
 
     assert [number for number, has_looked in enumerate(looks, 1) if has_looked] == [20, 40]
     assert sharing.looks_at_all(is_busy=False)
+
+
+def test_a_lock_is_nobody_s_from_its_end_on() -> None:
+    world = sharded(2)
+    sharing = share(poll_of(world))
+    assert sharing.take(1)
+    held = []
+    for _ in range(3):
+        held.append(sharing.has(1))
+        world.clock.advance(timedelta(seconds=5))
+
+    assert held == [True, True, False]
+    assert not sharing.has(0)
