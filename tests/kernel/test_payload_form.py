@@ -175,3 +175,15 @@ def test_no_other_width_of_positions_packs_a_payload_more_tightly(pb):
 
     assert isinstance(packed, bytes)
     assert len(packed.removeprefix(b"L")) <= len(lzma.compress(raw, format=lzma.FORMAT_RAW, filters=filters))
+
+
+@pytest.mark.parametrize(("size", "is_packed_tightly"), [(64 * 1024, True), (64 * 1024 + 1, False)])
+def test_what_is_larger_than_64_kilobytes_is_packed_quickly(size: int, is_packed_tightly: bool):
+    text = json.dumps(order_event(80_000))[:size]
+
+    form = compact(text)
+
+    assert len(text.encode()) == size
+    assert isinstance(form, bytes)
+    assert form.startswith(b"L") is is_packed_tightly
+    assert text_in(form) == text

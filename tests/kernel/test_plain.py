@@ -100,6 +100,10 @@ def test_a_condition_on_what_is_not_there_does_not_hold_unless_it_asks_for_that(
         ({"a": 1}, {"a": 2}, False),
         ({"a": 1}, {"b": 1}, False),
         ({"a": 1}, {"a": 1, "b": 2}, False),
+        ({"a": 1}, "a", False),
+        ("a", {"a": 1}, False),
+        ([1], 1, False),
+        (1, [1], False),
     ],
 )
 def test_a_list_or_a_map_is_the_same_only_as_a_whole(stored, seen, is_same):

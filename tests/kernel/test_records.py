@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -120,3 +120,10 @@ def test_a_job_that_was_edited_is_still_the_one_that_its_enqueue_made(job):
 
     assert is_as_made(job, edited)
     assert not is_as_made(job, {**edited, "created_at": "2000-01-01T00:00:00.000Z"})
+
+
+@given(jobs)
+def test_what_is_as_it_is_by_default_is_not_stored_whichever_object_says_so(job: Job):
+    by_the_system = replace(job, created_by="".join(["sys", "tem"]))
+
+    assert "created_by" not in job_record(by_the_system)
