@@ -127,4 +127,4 @@ def test_without_the_packages_of_the_command_line_it_says_what_to_install(missin
 
 
 def test_the_version_is_the_packages_own() -> None:
-    assert run(LEASEHOLD, "version").stdout.strip() == "0.1.0"
+    assert run(LEASEHOLD, "version").stdout.strip() == "0.2.0"
