@@ -111,7 +111,7 @@ def the_last_moment_of_a_stay(s: Story) -> None:
 @story
 def the_doubling_of_a_window(s: Story) -> None:
     """Fifteen in time are not sixteen: the window doubles with the sixteenth, of the type and of all."""
-    s.services.window = Window()
+    s.services.window = Window(in_time=timedelta(seconds=1))
     backlog(s, 90, "report")
     s.poll()
     taken = s.take()

@@ -181,7 +181,7 @@ def what_cannot_be_handled(s: Story) -> None:
 @story
 def a_window_of_hand_overs(s: Story) -> None:
     """Sixteen may be under way and not started; started in time they double it, lost they halve it."""
-    s.services.window = Window()
+    s.services.window = Window(in_time=timedelta(seconds=1))
     backlog(s, 60, "report")
     s.poll()
     first = s.take()
@@ -200,7 +200,7 @@ def a_window_of_hand_overs(s: Story) -> None:
 @story
 def a_window_of_two_types(s: Story) -> None:
     """A type whose jobs do not start leaves others their places; throttled hand-overs shrink it for all."""
-    s.services.window = Window()
+    s.services.window = Window(in_time=timedelta(seconds=1))
     backlog(s, 20, "report")
     backlog(s, 8, "email")
     s.poll()

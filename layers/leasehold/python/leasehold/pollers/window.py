@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from leasehold.kernel.table import Record
 
 _FIRST, _LEAST, _MOST = 16, 4, 1024
-# What takes longer waits for a place, or is a cold start: neither calls for more at once.
-_IN_TIME = timedelta(seconds=1)
+# Ten times what an invoke takes. Whatever takes longer waits for a place, or is a cold start: neither calls for more.
+_IN_TIME = timedelta(milliseconds=200)
 _LOOK_EVERY = timedelta(milliseconds=200)
 # While hand-overs start one after the other it pays to wait for the next, and to look more often.
 _MOVING_FOR, _LOOK_SOON = timedelta(milliseconds=250), timedelta(milliseconds=40)
@@ -68,7 +68,10 @@ class _UnderWay:
 
 
 class Window:
-    def __init__(self) -> None:
+    """in_time: what starts so soon after its hand-over lets the window grow."""
+
+    def __init__(self, in_time: timedelta = _IN_TIME) -> None:
+        self._in_time = in_time
         self._sizes: dict[str, _Size] = {_OF_ALL: _Size()}
         self._under_way: dict[JobId, _UnderWay] = {}
         self._looked_at: datetime | None = None
@@ -170,7 +173,7 @@ class Window:
                 self._lose(each.handover.job_type)
             else:
                 started_at = job.started_at if job is not None else None
-                in_time = (started_at or now) - each.at <= _IN_TIME
+                in_time = (started_at or now) - each.at <= self._in_time
                 self._start(each.handover.job_type, in_time=in_time)
                 self._moved_at = now if in_time else self._moved_at
         return is_moving
